@@ -1,0 +1,48 @@
+#![doc = include_str!("../README.md")]
+
+pub mod backend;
+pub mod capabilities;
+pub mod change;
+pub mod clause;
+pub mod clock;
+pub mod decide;
+pub mod error;
+#[cfg(feature = "test-hooks")]
+mod hooks;
+pub mod id;
+pub mod lease;
+pub mod limit;
+pub mod memory;
+pub mod policy;
+pub mod query;
+pub mod request;
+pub mod stored;
+pub mod task;
+pub mod verdict;
+
+pub use backend::{Backend, BackendExt, Wake};
+pub use capabilities::{CONTRACT_VERSION, Capabilities, Durability, Failover, Features};
+pub use change::{Budget, Change, Edit, Event, OnLeased, Record, Role, To, When};
+pub use clock::{Clock, ManualClock, Timestamp};
+pub use decide::{Entered, Intervention, Operator, Outcome, Retry, Unknown};
+pub use error::{Error, ErrorKind};
+#[cfg(feature = "test-hooks")]
+pub use hooks::Planted;
+pub use id::{ClaimerId, DecisionId};
+pub use lease::{Fence, Guard, Lease, Purpose};
+pub use limit::{Bounds, LimitKey};
+pub use memory::MemoryBackend;
+pub use policy::{Backoff, Delivery, Jitter, Keep, Policy, Retention, RetryPolicy};
+pub use query::{Counts, Cursor, Events, Filter, Page, QueueInfo, QueuePage, QueueSettings};
+pub use request::{
+    Claim, Commit, CommitItem, Configure, Enqueue, List, Purge, Queues, Renew, RenewItem, Request,
+    Ticket,
+};
+pub use task::{
+    DeadReason, Due, Headers, History, NewTask, Payload, Priority, Shown, State, Status, Task,
+    TaskRef,
+};
+pub use verdict::{
+    Applied, Claimed, CommitVerdict, DuplicateCause, EnqueueVerdict, Left, LostReason, Purged,
+    RenewVerdict,
+};

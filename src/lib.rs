@@ -1,0 +1,1 @@
+//! Leasehold: durable background tasks.
