@@ -1,0 +1,149 @@
+//! The contract: [`Backend`], ten verbs and a hint, and [`BackendExt`], sugar over them.
+//!
+//! The clauses are in `docs/contract.md` and, as data, in [`clause`](crate::clause).
+
+use std::fmt::Debug;
+use std::time::Duration;
+
+use async_trait::async_trait;
+
+use crate::decide;
+use crate::{
+    Capabilities, Claim, Claimed, Commit, CommitItem, CommitVerdict, Configure, Counts, Enqueue,
+    EnqueueVerdict, Error, ErrorKind, Guard, Intervention, List, NewTask, Operator, Page, Purge,
+    Purged, QueuePage, QueueSettings, Queues, Renew, RenewItem, RenewVerdict, Task, TaskRef,
+};
+
+/// A hint about a queue.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Wake {
+    /// There may be something to claim.
+    Woken,
+    /// The time is over.
+    Elapsed,
+    /// This backend gives no hints and answered at once: the caller paces itself.
+    NoHint,
+}
+
+/// A store that keeps the contract.
+///
+/// Every verb is one atomic step for each of its items (LH-GEN-1). Each checks its request
+/// first by [`admit`](crate::request::admit). Durations go in and are measured by the store's
+/// clock; no instant that was read elsewhere is ever compared (LH-TIME-1).
+///
+/// # Errors
+/// Of every verb: Invalid and Unsupported before any effect; Unavailable means that the call
+/// was applied once or not at all, and may be repeated (LH-GEN-4); Corrupt when a stored
+/// record cannot be read; Internal for a fault of the backend.
+///
+/// # Cancel safety
+/// A dropped future equals Unavailable, and the handle stays usable (LH-GEN-5).
+#[async_trait]
+pub trait Backend: Debug + Send + Sync + 'static {
+    /// What this backend is and can do.
+    fn capabilities(&self) -> Capabilities;
+
+    /// Stores new tasks of one queue, all or nothing; one reply a task, in order.
+    ///
+    /// Each new id becomes Waiting with a new fence (LH-ENQ-1); an id or a unique key in use
+    /// answers Duplicate and changes nothing (LH-ENQ-2, LH-UNIQ-2).
+    async fn enqueue(&self, request: Enqueue) -> Result<Vec<EnqueueVerdict>, Error>;
+
+    /// Takes leases: on ready tasks to run them, or on lapsed leases to decide about them.
+    ///
+    /// Fence, run, attempt, lease end and slot are written in one step (LH-CLAIM-5); no task
+    /// is granted twice (LH-CLAIM-2); a repeat of a named claim never grants (LH-CLAIM-9).
+    async fn claim(&self, request: Claim) -> Result<Claimed, Error>;
+
+    /// Extends leases that are current and have not lapsed; one reply an item, in order.
+    ///
+    /// A lapsed lease is never extended (LH-RENEW-2); the slot goes along (LH-RENEW-3).
+    async fn renew(&self, request: Renew) -> Result<Vec<Result<RenewVerdict, Error>>, Error>;
+
+    /// Writes decisions whose guard is current, or late successes; one reply an item, in order.
+    ///
+    /// All effects of an item in one step (LH-COMMIT-2), else none (LH-FENCE-2); the truth
+    /// about which (LH-COMMIT-3).
+    async fn commit(&self, request: Commit) -> Result<Vec<Result<CommitVerdict, Error>>, Error>;
+
+    /// Reads one task; `None` when there is none. Sees every acknowledged write (LH-READ-1).
+    async fn get(&self, task: &TaskRef) -> Result<Option<Task>, Error>;
+
+    /// Reads a page of a queue's tasks in order of enqueue (LH-READ-4).
+    async fn list(&self, request: List) -> Result<Page, Error>;
+
+    /// Counts a queue's tasks by status, at a cost that does not grow with finished tasks
+    /// (LH-READ-2), and tells its event counters; zeros for a queue that does not exist.
+    async fn counts(&self, queue: &str) -> Result<Counts, Error>;
+
+    /// Reads a page of the queues that have had a task or a setting.
+    async fn queues(&self, request: Queues) -> Result<QueuePage, Error>;
+
+    /// Changes a queue's settings, durably and for everyone (LH-CTL-1); answers them whole.
+    async fn configure(&self, request: Configure) -> Result<QueueSettings, Error>;
+
+    /// Removes finished tasks whose retention and held until have passed, at most `max`
+    /// (LH-PURGE-1); also forgets old ids and claims, and mends indexes (LH-LAPSE-8).
+    async fn purge(&self, request: Purge) -> Result<Purged, Error>;
+
+    /// Waits until `queue` may have something to claim, at most `max`. Only a hint: it may
+    /// wake for nothing and may miss, so the caller polls as well.
+    async fn wait(&self, _queue: &str, _max: Duration) -> Wake {
+        Wake::NoHint
+    }
+}
+
+/// Single calls and operator's acts over the verbs of any [`Backend`].
+#[expect(async_fn_in_trait, reason = "implemented for every backend, never by hand")]
+pub trait BackendExt: Backend {
+    /// Enqueues one task.
+    ///
+    /// # Errors
+    /// Those of [`Backend::enqueue`].
+    async fn enqueue_one(&self, queue: &str, new: NewTask) -> Result<EnqueueVerdict, Error> {
+        one(self.enqueue(Enqueue::new(queue, vec![new])).await?)
+    }
+
+    /// Renews one lease.
+    ///
+    /// # Errors
+    /// Those of [`Backend::renew`], the item's included.
+    async fn renew_one(&self, item: RenewItem) -> Result<RenewVerdict, Error> {
+        one(self.renew(Renew::new(vec![item])).await?)?
+    }
+
+    /// Commits one decision.
+    ///
+    /// # Errors
+    /// Those of [`Backend::commit`], the item's included.
+    async fn commit_one(&self, item: CommitItem) -> Result<CommitVerdict, Error> {
+        one(self.commit(Commit::new(vec![item])).await?)?
+    }
+
+    /// An operator's act on the task as it is now: get, decide, commit with the fence seen
+    /// (LH-OPER-1). `Gone` when there is no such task; `Stale` when somebody was faster.
+    ///
+    /// # Errors
+    /// Invalid when the task's state does not admit the act; else those of the verbs.
+    async fn intervene(
+        &self,
+        task: &TaskRef,
+        act: Intervention,
+        by: &Operator,
+    ) -> Result<CommitVerdict, Error> {
+        let Some(seen) = self.get(task).await? else {
+            return Ok(CommitVerdict::Gone);
+        };
+        let change = decide::intervene(&seen, act, by)?;
+        self.commit_one(CommitItem::new(Guard::new(task.clone(), seen.fence), change)).await
+    }
+}
+
+impl<B: Backend + ?Sized> BackendExt for B {}
+
+fn one<T>(mut replies: Vec<T>) -> Result<T, Error> {
+    match (replies.pop(), replies.is_empty()) {
+        (Some(reply), true) => Ok(reply),
+        _ => Err(Error::new(ErrorKind::Internal, "a backend broke LH-GEN-2: one reply an item")),
+    }
+}

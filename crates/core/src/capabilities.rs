@@ -1,0 +1,87 @@
+//! What a backend is and can do: [`Capabilities`], [`Features`], [`Durability`].
+
+use bitflags::bitflags;
+
+use crate::error::{Error, ErrorKind};
+use crate::limit::Bounds;
+
+/// The contract's version, major and minor; backends of another major are refused (LH-GEN-10).
+pub const CONTRACT_VERSION: (u32, u32) = (0, 1);
+
+bitflags! {
+    /// What a backend has beyond the core of the contract. What it does not declare here it
+    /// must refuse as Unsupported (LH-GEN-9).
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+    pub struct Features: u32 {
+        /// Concurrency limits (LH-LIMIT).
+        const LIMITS = 1;
+        /// Unique keys (LH-UNIQ).
+        const UNIQUE = 1 << 1;
+        /// Claims for chosen kinds (LH-CLAIM-10).
+        const KINDS = 1 << 2;
+        /// Claims that can be repeated (LH-CLAIM-9).
+        const REPLAY = 1 << 3;
+        /// Follow-ups that ride on a commit (LH-ENQ-8).
+        const FOLLOW_UPS = 1 << 4;
+    }
+}
+
+/// Which acknowledged effects survive what (LH-GEN-3).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Durability {
+    /// Whether they survive a crash of the store's process.
+    pub process_crash: bool,
+    /// Whether they survive a crash of the store's host, power included.
+    pub host_crash: bool,
+    /// Whether they survive the loss of the node that acknowledged them.
+    pub failover: Failover,
+}
+
+/// Whether acknowledged effects survive the loss of the node that acknowledged them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Failover {
+    /// There is no second node, or it may lag behind.
+    No,
+    /// Yes, by the store's own design.
+    Yes,
+    /// Yes, because each call waits for another node.
+    ByWaiting,
+}
+
+/// What a backend is and what it can do; the same for its whole life.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Capabilities {
+    /// The store's name, such as `sqlite`.
+    pub name: &'static str,
+    /// The [`CONTRACT_VERSION`] that the backend was built for.
+    pub contract: (u32, u32),
+    /// What it has beyond the core.
+    pub features: Features,
+    /// How large and how many.
+    pub bounds: Bounds,
+    /// What an acknowledgement is worth.
+    pub durability: Durability,
+}
+
+impl Capabilities {
+    /// Capabilities under this version of the contract, with the default bounds.
+    #[must_use]
+    pub fn new(name: &'static str, features: Features, durability: Durability) -> Self {
+        let bounds = Bounds::default();
+        Self { name, contract: CONTRACT_VERSION, features, bounds, durability }
+    }
+
+    /// Checks that the backend speaks this major version of the contract (LH-GEN-10).
+    ///
+    /// # Errors
+    /// Unsupported, naming both versions.
+    pub fn check_contract(&self) -> Result<(), Error> {
+        if self.contract.0 == CONTRACT_VERSION.0 {
+            return Ok(());
+        }
+        let (theirs, ours) = (self.contract.0, CONTRACT_VERSION.0);
+        let what = format!("{} speaks contract {theirs}, this build speaks {ours}", self.name);
+        Err(Error::new(ErrorKind::Unsupported, what))
+    }
+}

@@ -1,0 +1,146 @@
+//! The only code that reads time: [`Timestamp`], [`Clock`], [`ManualClock`].
+
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+/// An instant of a store's clock, in milliseconds since 1970-01-01 UTC.
+///
+/// Arithmetic saturates, so that a far duration never wraps into the past.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
+)]
+#[serde(transparent)]
+pub struct Timestamp(i64);
+
+impl Timestamp {
+    /// The last instant that the contract admits: the end of the year 9999 (LH-TIME-6).
+    pub const MAX: Timestamp = Timestamp(253_402_300_799_999);
+
+    /// The instant that lies `millis` milliseconds after 1970-01-01 UTC; negative is before.
+    #[must_use]
+    pub const fn from_millis(millis: i64) -> Self {
+        Self(millis)
+    }
+
+    /// Milliseconds since 1970-01-01 UTC; negative is before.
+    #[must_use]
+    pub const fn as_millis(self) -> i64 {
+        self.0
+    }
+
+    /// This instant moved forward by `by`, in whole milliseconds, at most [`Timestamp::MAX`].
+    #[must_use]
+    pub fn after(self, by: Duration) -> Self {
+        Self(self.0.saturating_add(millis(by)).min(Self::MAX.0))
+    }
+
+    /// How long this instant lies after `earlier`; zero when it does not.
+    #[must_use]
+    pub fn since(self, earlier: Self) -> Duration {
+        let gap = self.0.saturating_sub(earlier.0);
+        Duration::from_millis(u64::try_from(gap).unwrap_or(0))
+    }
+}
+
+/// Whole milliseconds of a duration, saturating.
+#[must_use]
+pub fn millis(duration: Duration) -> i64 {
+    i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)
+}
+
+/// A clock that moves only when it is told to; clones share one hand.
+///
+/// For tests: it makes a lapse, a boundary or a jump exact and instant.
+///
+/// ```
+/// use leasehold_core::{Clock, ManualClock, Timestamp};
+/// let hand = ManualClock::at(Timestamp::from_millis(1_000));
+/// let clock = Clock::from(hand.clone());
+/// hand.shift(-250);
+/// assert_eq!(clock.now(), Timestamp::from_millis(750));
+/// ```
+#[derive(Debug, Clone)]
+pub struct ManualClock(Arc<AtomicI64>);
+
+impl ManualClock {
+    /// A clock that stands at `start`.
+    #[must_use]
+    pub fn at(start: Timestamp) -> Self {
+        Self(Arc::new(AtomicI64::new(start.0)))
+    }
+
+    /// Moves the hand by `by_ms` milliseconds; negative moves it back (LH-TIME-4).
+    pub fn shift(&self, by_ms: i64) {
+        self.0.fetch_add(by_ms, Ordering::SeqCst);
+    }
+
+    /// The instant at which the hand stands.
+    #[must_use]
+    pub fn now(&self) -> Timestamp {
+        Timestamp(self.0.load(Ordering::SeqCst))
+    }
+}
+
+impl Default for ManualClock {
+    /// Stands at 2030-01-01 UTC, a date that no machine's own clock shows by accident.
+    fn default() -> Self {
+        Self::at(Timestamp(1_893_456_000_000))
+    }
+}
+
+/// Where an in-process store reads time.
+#[derive(Clone, Default)]
+pub enum Clock {
+    /// The machine's wall clock.
+    #[default]
+    System,
+    /// A hand that a test moves.
+    Manual(ManualClock),
+}
+
+impl Clock {
+    /// The instant that this clock shows now.
+    #[must_use]
+    #[expect(clippy::disallowed_methods, reason = "the one place that reads the wall clock")]
+    pub fn now(&self) -> Timestamp {
+        match self {
+            Self::Manual(hand) => hand.now(),
+            Self::System => {
+                let since = std::time::SystemTime::now()
+                    .duration_since(std::time::UNIX_EPOCH)
+                    .unwrap_or_default();
+                Timestamp(millis(since))
+            }
+        }
+    }
+}
+
+impl From<ManualClock> for Clock {
+    fn from(hand: ManualClock) -> Self {
+        Self::Manual(hand)
+    }
+}
+
+impl fmt::Debug for Clock {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::System => f.write_str("Clock::System"),
+            Self::Manual(hand) => write!(f, "Clock::Manual({})", hand.now().0),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn far_durations_stop_at_the_last_instant() {
+        assert_eq!(Timestamp::from_millis(5).after(Duration::MAX), Timestamp::MAX);
+        assert_eq!(Timestamp::from_millis(5).since(Timestamp::from_millis(9)), Duration::ZERO);
+    }
+}

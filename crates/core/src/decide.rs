@@ -1,0 +1,276 @@
+//! The decisions: pure functions from what happened to the [`Change`] that a commit writes.
+//!
+//! No clock, no random number but the seed that is handed in, no store. Worker, rescuer and
+//! operator all decide here, so that a fault of policy is mended once.
+
+use crate::{
+    Backoff, Bounds, Budget, Change, DeadReason, Delivery, Edit, Error, Event, Jitter, Keep, Lease,
+    NewTask, OnLeased, Payload, Retention, Role, Task, To, When,
+};
+use std::time::Duration;
+
+/// Takeovers after which a rescue buries without reading policy or payload (LH-LAPSE-9).
+pub const TAKEOVERS_MAX: u32 = 5;
+
+/// The growing delay of a task whose kind this worker does not know: another worker, of a
+/// newer release perhaps, may know it, and an old one must not see it too often.
+const UNKNOWN_KIND_BACKOFF: Backoff =
+    Backoff::Exponential { first: Duration::from_secs(1), cap: Duration::from_secs(5 * 60) };
+
+/// How a run ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Outcome {
+    /// The handler succeeded.
+    Succeeded {
+        /// What it leaves, if the task is kept.
+        result: Option<Payload>,
+        /// Tasks for the same queue, made in the same step.
+        follow_ups: Vec<NewTask>,
+    },
+    /// The handler told a failure.
+    Failed {
+        /// What went wrong.
+        message: String,
+        /// Whether and when to try again.
+        retry: Retry,
+    },
+    /// The handler panicked; retried like a failure.
+    Panicked {
+        /// The panic's message.
+        message: String,
+    },
+    /// The handler ran over its time; retried like a failure.
+    TimedOut,
+    /// The handler asks for later; no budget is spent (LH-GIVE-2).
+    Snoozed(Duration),
+    /// The worker gives the task back at shutdown; no budget is spent (LH-GIVE-1).
+    Released(Entered),
+    /// The handler calls the task off.
+    Cancelled {
+        /// Why.
+        message: String,
+    },
+    /// The payload could not be read.
+    Undecodable {
+        /// Why.
+        message: String,
+    },
+    /// There is no handler for the kind.
+    UnknownKind(Unknown),
+    /// The lease is marked corrupt (LH-CLAIM-11).
+    Corrupt,
+}
+
+/// Whether and when to try again after a failure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Retry {
+    /// As the task's policy says.
+    ByPolicy,
+    /// After this delay instead of the policy's, within the same budget.
+    After(Duration),
+    /// Not at all: the task is buried, its budget untouched (LH-RETRY-3).
+    Never,
+}
+
+/// Whether the handler was entered before the worker gave the task back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Entered {
+    /// Not one line of it ran.
+    No,
+    /// It may have had effects: an at-most-once task is not run again (LH-MODE-1).
+    Yes,
+}
+
+/// What to do about a kind without a handler.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unknown {
+    /// Leave it, for longer each time, to a worker that knows it.
+    Wait,
+    /// Bury it.
+    Bury,
+}
+
+/// The change that a run's holder commits. `seed` spreads the delay of a retry.
+///
+/// ```
+/// use std::time::Duration;
+/// use leasehold_core::{Backend, Claim, Delivery, MemoryBackend, NewTask, Purpose, To, When};
+/// use leasehold_core::{BackendExt, decide::{self, Outcome, Retry}};
+/// # tokio::runtime::Builder::new_current_thread().build()?.block_on(async {
+/// let store = MemoryBackend::new();
+/// let new = NewTask::new("mail", "to: ada", Delivery::NotAfterLoss);
+/// store.enqueue_one("q", new).await?;
+/// let claim = Claim::new("q", Purpose::Run, 1, Duration::from_secs(30), "me");
+/// let lease = &store.claim(claim).await?.leases[0];
+///
+/// let failed = Outcome::Failed { message: "no route".into(), retry: Retry::ByPolicy };
+/// let change = decide::run(lease, failed, 7);
+/// assert!(matches!(change.to, To::Waiting(When::After(delay)) if delay.as_secs() < 6));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// # })?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[must_use]
+pub fn run(lease: &Lease, outcome: Outcome, seed: u64) -> Change {
+    let worker = |to, event| Change::new(Role::Worker, to, event);
+    let bury = |reason, event| worker(To::Dead(reason), event);
+    let at_most_once = lease.policy.delivery == Delivery::AtMostOnce;
+    let change = match outcome {
+        Outcome::Succeeded { result, follow_ups } => {
+            let mut change = worker(To::Succeeded, Event::Succeeded).with_follow_ups(follow_ups);
+            change.result = result;
+            change
+        }
+        Outcome::Failed { message, retry: Retry::Never } => {
+            bury(DeadReason::Rejected, Event::Rejected).with_message(&message)
+        }
+        Outcome::Failed { message, retry: Retry::ByPolicy } => {
+            fail(lease, Event::Failed, &message, None, seed)
+        }
+        Outcome::Failed { message, retry: Retry::After(delay) } => {
+            fail(lease, Event::Failed, &message, Some(delay), seed)
+        }
+        Outcome::Panicked { message } => fail(lease, Event::Panicked, &message, None, seed),
+        Outcome::TimedOut => {
+            fail(lease, Event::TimedOut, "the handler ran over its time", None, seed)
+        }
+        Outcome::Snoozed(_) if at_most_once => bury(DeadReason::Rejected, Event::Snoozed)
+            .with_message("an at-most-once task does not run again: its handler asked for later"),
+        Outcome::Snoozed(delay) => snooze(delay, Event::Snoozed),
+        Outcome::Released(Entered::Yes) if at_most_once => bury(DeadReason::Lost, Event::Released)
+            .with_message("an at-most-once task does not run again: its worker was shut down"),
+        Outcome::Released(_) => worker(To::Waiting(When::Unchanged), Event::Released),
+        Outcome::Cancelled { message } => {
+            worker(To::Cancelled, Event::Cancelled).with_message(&message)
+        }
+        Outcome::Undecodable { message } => {
+            bury(DeadReason::Undecodable, Event::Undecodable).with_message(&message)
+        }
+        Outcome::UnknownKind(Unknown::Bury) => bury(DeadReason::UnknownKind, Event::UnknownKind),
+        Outcome::UnknownKind(Unknown::Wait) => {
+            let delay = Jitter::Half.spread(UNKNOWN_KIND_BACKOFF.delay(lease.attempt), seed);
+            snooze(delay, Event::UnknownKind)
+        }
+        Outcome::Corrupt => bury(DeadReason::Corrupt, Event::Corrupt),
+    };
+    kept(change, lease)
+}
+
+fn fail(lease: &Lease, event: Event, message: &str, after: Option<Duration>, seed: u64) -> Change {
+    let retry = &lease.policy.retry;
+    if lease.failures >= lease.policy.delivery.max_retries(retry) {
+        let to = To::Dead(DeadReason::Exhausted);
+        return Change::new(Role::Worker, to, event).with_message(message);
+    }
+    let delay = after.unwrap_or_else(|| retry.delay(lease.failures.saturating_add(1), seed));
+    let to = To::Waiting(When::After(delay.min(Bounds::DELAY_MAX)));
+    Change::new(Role::Worker, to, event).with_budget(Budget::SpendRetry).with_message(message)
+}
+
+fn snooze(delay: Duration, event: Event) -> Change {
+    // A handler's number is clamped, not refused: its run is over and must not be lost for
+    // it (LH-TIME-6).
+    let to = To::Waiting(When::After(delay.min(Bounds::DELAY_MAX)));
+    let change = Change::new(Role::Worker, to, event);
+    if delay > Bounds::DELAY_MAX {
+        return change.with_message("the delay was cut to 100 years");
+    }
+    change
+}
+
+/// The change that a rescuer commits about a lapsed lease: back to Waiting at once while the
+/// rescue budget lasts, else Dead(Lost) (LH-MODE-2).
+#[must_use]
+pub fn rescue(lease: &Lease) -> Change {
+    let rescuer = |to| Change::new(Role::Rescuer, to, Event::Lapsed);
+    let change = if lease.takeovers >= TAKEOVERS_MAX {
+        rescuer(To::Dead(DeadReason::Lost))
+            .with_message("every rescuer of this task was lost in its turn")
+    } else if lease.corrupt.is_some() {
+        rescuer(To::Dead(DeadReason::Corrupt))
+    } else if lease.rescues < lease.policy.delivery.max_rescues() {
+        rescuer(To::Waiting(When::After(Duration::ZERO))).with_budget(Budget::SpendRescue)
+    } else {
+        rescuer(To::Dead(DeadReason::Lost))
+            .with_message("the lease lapsed and the rescue budget is spent")
+    };
+    kept(change, lease)
+}
+
+/// An operator's act on one task.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Intervention {
+    /// Call an unfinished task off (LH-OPER-3).
+    Cancel,
+    /// Make an unfinished task a dead letter (LH-OPER-6).
+    Bury,
+    /// Make an unfinished task due now (LH-OPER-4).
+    Requeue(OnLeased),
+    /// Change a Waiting or Dead task (LH-OPER-5).
+    Edit(Edit),
+    /// Remove a task in any state (LH-OPER-7).
+    Delete,
+    /// Send a finished task back with fresh budgets (LH-DEAD-5).
+    Redrive,
+}
+
+/// Who acts, and why: both enter the task's history (LH-OPER-10).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Operator {
+    /// A person's or tool's name.
+    pub name: String,
+    /// For whoever reads the history.
+    pub reason: String,
+}
+
+impl Operator {
+    /// `name` acts because of `reason`.
+    #[must_use]
+    pub fn new(name: impl Into<String>, reason: impl Into<String>) -> Self {
+        Self { name: name.into(), reason: reason.into() }
+    }
+}
+
+/// The change that an operator commits with the fence of `seen`.
+///
+/// # Errors
+/// Invalid when the state of `seen` does not admit the act.
+pub fn intervene(seen: &Task, act: Intervention, by: &Operator) -> Result<Change, Error> {
+    let (to, event) = match &act {
+        Intervention::Cancel => (To::Cancelled, Event::Cancelled),
+        Intervention::Bury => (To::Dead(DeadReason::Operator), Event::Buried),
+        Intervention::Requeue(_) => (To::Waiting(When::After(Duration::ZERO)), Event::Requeued),
+        Intervention::Edit(_) => (To::Same, Event::Edited),
+        Intervention::Delete => (To::Gone, Event::Deleted),
+        Intervention::Redrive => (To::Waiting(When::After(Duration::ZERO)), Event::Redriven),
+    };
+    let mut change = Change::new(Role::Operator, to, event).with_message(&by.reason);
+    change.actor = Some(by.name.clone());
+    change.keep = keep(to, seen.policy.retention);
+    match act {
+        Intervention::Requeue(on_leased) => change.on_leased = on_leased,
+        Intervention::Edit(edit) => change.edit = Some(Box::new(edit)),
+        Intervention::Redrive => change.budget = Budget::Reset,
+        Intervention::Cancel | Intervention::Bury | Intervention::Delete => {}
+    }
+    if change.fits(seen.state) {
+        return Ok(change);
+    }
+    let what = format!("a task that is {} does not admit this act", seen.state);
+    Err(Error::invalid(what).with_task(&seen.task_ref))
+}
+
+fn kept(mut change: Change, lease: &Lease) -> Change {
+    change.keep = keep(change.to, lease.policy.retention);
+    change
+}
+
+/// What the task's own policy says about how long it stays; `None` leaves it to the queue.
+fn keep(to: To, retention: Retention) -> Option<Keep> {
+    match to {
+        To::Succeeded => retention.succeeded,
+        To::Cancelled => retention.cancelled,
+        To::Dead(reason) => retention.of_dead(reason),
+        To::Waiting(_) | To::Same | To::Gone => None,
+    }
+}

@@ -1,0 +1,174 @@
+//! claim: the only way a task changes hands.
+
+use std::time::Duration;
+
+use super::Source;
+use super::queue::{Entry, Place, Queue, Record};
+use crate::{Claim, Claimed, Fence, Lease, LimitKey, Purpose, State, Ticket, Timestamp};
+
+/// The newest claim of one claiming loop (LH-CLAIM-9).
+pub(crate) struct ClaimRecord {
+    seq: u64,
+    granted: Vec<(String, Fence)>,
+    at: Timestamp,
+}
+
+/// How long a claim is recorded at least.
+const RECORD_MIN: Duration = Duration::from_secs(60 * 60);
+
+impl Queue {
+    pub fn claim(&mut self, request: &Claim, now: Timestamp, source: &mut Source) -> Claimed {
+        let record = request.ticket.and_then(|t| Some((t, self.claims.get(&t.claimer)?)));
+        match record {
+            Some((ticket, record)) if ticket.seq < record.seq => return Claimed::superseded(),
+            Some((ticket, record)) if ticket.seq == record.seq => return self.repeat(record, now),
+            _ => {}
+        }
+        let claimed = match request.purpose {
+            Purpose::Run if self.settings.paused => Claimed::default(),
+            Purpose::Run => self.claim_ready(request, now, source),
+            Purpose::Rescue => self.claim_lapsed(request, now, source),
+        };
+        if let (Some(Ticket { claimer, seq }), false) = (request.ticket, claimed.leases.is_empty())
+        {
+            let pairs = claimed.leases.iter().map(|l| (l.task_ref.id.clone(), l.fence));
+            self.claims.insert(claimer, ClaimRecord { seq, granted: pairs.collect(), at: now });
+        }
+        claimed
+    }
+
+    /// A repeat returns what it still holds and never grants.
+    fn repeat(&self, record: &ClaimRecord, now: Timestamp) -> Claimed {
+        let held = record.granted.iter().filter_map(|(id, fence)| self.held(id, *fence, now));
+        Claimed::new(held.map(|(purpose, entry)| lease(entry, purpose, now)).collect(), false)
+    }
+
+    fn held(&self, id: &str, fence: Fence, now: Timestamp) -> Option<(Purpose, &Entry)> {
+        let entry = self.tasks.get(id)?;
+        match entry.task.state {
+            State::Leased(purpose) if entry.task.lost(fence, now).is_none() => {
+                Some((purpose, entry))
+            }
+            _ => None,
+        }
+    }
+
+    pub fn forget_claims(&mut self, now: Timestamp) {
+        let mut claims = std::mem::take(&mut self.claims);
+        claims.retain(|_, record| {
+            record.at.after(RECORD_MIN) > now
+                || record.granted.iter().any(|(id, fence)| self.held(id, *fence, now).is_some())
+        });
+        self.claims = claims;
+    }
+
+    fn claim_ready(&mut self, request: &Claim, now: Timestamp, source: &mut Source) -> Claimed {
+        let mut leases = Vec::new();
+        let mut full = Vec::new();
+        while leases.len() < request.max {
+            let Some((place, lane)) = self.best(request, &full, now) else { break };
+            if lane.as_ref().is_some_and(|key| !self.has_slot(key, now)) {
+                self.events.blocked_by_limit += 1;
+                full.push(lane);
+                continue;
+            }
+            let Some(id) = self.lanes.get(&lane).and_then(|tasks| tasks.get(&place)).cloned()
+            else {
+                break;
+            };
+            leases.push(self.grant(&id, request, now, source));
+        }
+        let more = leases.len() == request.max;
+        Claimed::new(leases.into_iter().flatten().collect(), more)
+    }
+
+    /// The first claimable task in the order of service over all lanes but the full ones.
+    fn best(
+        &mut self,
+        request: &Claim,
+        full: &[Option<LimitKey>],
+        now: Timestamp,
+    ) -> Option<(Place, Option<LimitKey>)> {
+        let mut best: Option<(Place, &Option<LimitKey>)> = None;
+        let mut newer = 0;
+        for (lane, places) in self.lanes.iter().filter(|(lane, _)| !full.contains(lane)) {
+            // Rank by rank, so that what is not yet due is never looked at.
+            let ready = (0..=9).flat_map(|rank| {
+                places.range((rank, Timestamp::default(), 0)..=(rank, now, u64::MAX))
+            });
+            let mut wanted = ready.filter(|(_, id)| {
+                let Some(entry) = self.tasks.get(*id) else { return false };
+                newer += u64::from(entry.record == Record::Newer);
+                wants(request, entry)
+            });
+            if let Some((place, _)) = wanted.next()
+                && best.is_none_or(|(first, _)| *place < first)
+            {
+                best = Some((*place, lane));
+            }
+        }
+        let best = best.map(|(place, lane)| (place, lane.clone()));
+        self.events.skipped_newer += newer;
+        best
+    }
+
+    fn claim_lapsed(&mut self, request: &Claim, now: Timestamp, source: &mut Source) -> Claimed {
+        let lapsed = self.leases.iter().take_while(|(until, _)| *until <= now);
+        let wanted = lapsed.filter(|(_, id)| self.tasks.get(id).is_some_and(|e| wants(request, e)));
+        let ids: Vec<_> = wanted.take(request.max).map(|(_, id)| id.clone()).collect();
+        let leases: Vec<_> =
+            ids.iter().filter_map(|id| self.grant(id, request, now, source)).collect();
+        let more = leases.len() == request.max;
+        Claimed::new(leases, more)
+    }
+
+    /// Fence, run, attempt, lease end and slot in one step (LH-CLAIM-5).
+    fn grant(
+        &mut self,
+        id: &str,
+        request: &Claim,
+        now: Timestamp,
+        source: &mut Source,
+    ) -> Option<Lease> {
+        self.unplace(id);
+        let entry = self.tasks.get_mut(id)?;
+        let (task, until) = (&mut entry.task, now.after(request.ttl));
+        task.fence = source.fence();
+        task.until = Some(until);
+        task.holder = Some(request.holder.clone());
+        match request.purpose {
+            Purpose::Run => {
+                task.run = Some(task.fence);
+                task.attempt = task.attempt.saturating_add(1);
+                if let Some(key) = &task.limit {
+                    let slots = self.slots.entry(key.clone()).or_default();
+                    slots.insert((id.to_owned(), task.fence), until);
+                }
+            }
+            Purpose::Rescue if task.state == State::Leased(Purpose::Rescue) => {
+                task.takeovers = task.takeovers.saturating_add(1);
+                self.events.takeovers += 1;
+            }
+            Purpose::Rescue => self.events.lapsed += 1,
+        }
+        task.state = State::Leased(request.purpose);
+        let granted = lease(entry, request.purpose, now);
+        self.place(id);
+        Some(granted)
+    }
+}
+
+/// Whether the claim may take this record: of a kind asked for, and not of a newer version,
+/// which is left as it is (LH-CLAIM-10, LH-CLAIM-11).
+fn wants(request: &Claim, entry: &Entry) -> bool {
+    entry.record != Record::Newer
+        && request.kinds.as_ref().is_none_or(|kinds| kinds.contains(&entry.task.kind))
+}
+
+fn lease(entry: &Entry, purpose: Purpose, now: Timestamp) -> Lease {
+    let mut lease = Lease::of(&entry.task, purpose, now);
+    if let Record::Broken(raw) = &entry.record {
+        lease.corrupt = Some(raw.clone());
+    }
+    lease
+}

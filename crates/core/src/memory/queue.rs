@@ -1,0 +1,252 @@
+//! What one queue knows: its tasks, the places they wait in, slots, unique keys, memories.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use super::Source;
+use super::claim::ClaimRecord;
+use crate::{
+    ClaimerId, Configure, Counts, Cursor, DuplicateCause, EnqueueVerdict, Error, Events, Fence,
+    Keep, Left, LimitKey, List, NewTask, Page, Payload, Purged, QueueSettings, State, Status, Task,
+    TaskRef, Timestamp,
+};
+
+/// A stored task and what only the store needs of it.
+pub(crate) struct Entry {
+    pub task: Task,
+    /// Order of enqueue.
+    pub seq: u64,
+    /// When purge may take it; `None` is never. Only while finished.
+    pub expires: Option<Timestamp>,
+    /// Whether the record can be read (LH-CLAIM-11); never otherwise but by a test's hand.
+    pub record: Record,
+}
+
+/// The order in which waiting tasks are served: rank of the priority (0 is served first),
+/// ready time, order of enqueue (LH-CLAIM-3).
+pub(crate) type Place = (u8, Timestamp, u64);
+
+/// Whether a stored record can be read (LH-CLAIM-11); only `hooks` makes one that cannot.
+#[cfg_attr(not(feature = "test-hooks"), allow(dead_code))]
+#[derive(Default, PartialEq, Eq)]
+pub(crate) enum Record {
+    #[default]
+    Sound,
+    Broken(Payload),
+    Newer,
+}
+
+#[derive(Default)]
+pub(crate) struct Queue {
+    pub settings: QueueSettings,
+    pub tasks: HashMap<String, Entry>,
+    /// Waiting tasks by limit key, each lane in the order of service. A full key's lane is
+    /// passed over whole, so that its tasks cost the others nothing (LH-CLAIM-12).
+    pub lanes: BTreeMap<Option<LimitKey>, BTreeMap<Place, String>>,
+    /// Leased tasks by the end of their lease.
+    pub leases: BTreeSet<(Timestamp, String)>,
+    /// Members are (task, fence), never a count (LH-LIMIT-3); each ends with its lease.
+    pub slots: BTreeMap<LimitKey, BTreeMap<(String, Fence), Timestamp>>,
+    /// The unfinished task that holds each unique key.
+    pub keys: HashMap<String, String>,
+    /// What the next holder of a unique key inherits (LH-UNIQ-3).
+    pub held_keys: HashMap<String, Timestamp>,
+    /// Tasks that have left, and until when they are remembered (LH-ENQ-9).
+    pub left: HashMap<String, (Left, Timestamp)>,
+    pub claims: HashMap<ClaimerId, ClaimRecord>,
+    pub events: Events,
+}
+
+impl Queue {
+    pub fn named<'a>(queues: &'a mut BTreeMap<String, Queue>, name: &str) -> &'a mut Queue {
+        queues.entry(name.to_owned()).or_default()
+    }
+
+    /// A limit group without a number is Invalid for the whole call (LH-ENQ-7).
+    pub fn check_limits(&self, tasks: &[NewTask]) -> Result<(), Error> {
+        for group in tasks.iter().filter_map(|new| Some(&new.limit.as_ref()?.group)) {
+            if !self.settings.limits.contains_key(group) {
+                return Err(Error::invalid(format!("limit group {group:?} has no number")));
+            }
+        }
+        Ok(())
+    }
+
+    pub fn enqueue(
+        &mut self,
+        new: NewTask,
+        now: Timestamp,
+        queue: &str,
+        source: &mut Source,
+    ) -> EnqueueVerdict {
+        let duplicate = |cause, id: &str, state| EnqueueVerdict::Duplicate {
+            cause,
+            holder: TaskRef::new(queue, id),
+            state,
+        };
+        if let Some(entry) = self.tasks.get(&new.id) {
+            return duplicate(DuplicateCause::Id, &new.id, Some(entry.task.state));
+        }
+        if self.remembered(&new.id, now).is_some() {
+            return duplicate(DuplicateCause::Id, &new.id, None);
+        }
+        if let Some(holder) = new.unique.as_ref().and_then(|key| self.keys.get(key)) {
+            let state = self.tasks.get(holder).map(|entry| entry.task.state);
+            return duplicate(DuplicateCause::Key, holder, state);
+        }
+        let fence = source.fence();
+        let task = Task::enqueued(queue, new, fence, now);
+        let id = task.task_ref.id.clone();
+        self.left.remove(&id);
+        let entry = Entry { task, seq: source.seq(), expires: None, record: Record::Sound };
+        self.tasks.insert(id.clone(), entry);
+        self.take_key(&id, now);
+        self.place(&id);
+        EnqueueVerdict::Enqueued { fence }
+    }
+
+    /// Gives an unfinished task its unique key, with what the last holder left to wait for.
+    pub fn take_key(&mut self, id: &str, now: Timestamp) {
+        let Some(entry) = self.tasks.get_mut(id) else { return };
+        let Some(key) = entry.task.unique.clone() else { return };
+        let inherited = self.held_keys.get(&key).copied().filter(|held| *held > now);
+        entry.task.held_until = entry.task.held_until.max(inherited);
+        self.keys.insert(key, id.to_owned());
+    }
+
+    /// Frees the unique key of a task that has just finished, if the task still holds it.
+    pub fn free_key(&mut self, id: &str) {
+        let Some(task) = self.tasks.get(id).map(|entry| &entry.task) else { return };
+        let Some(key) = task.unique.clone() else { return };
+        if self.keys.get(&key).is_some_and(|holder| holder == id) {
+            self.keys.remove(&key);
+            if let Some(held) = task.held_until {
+                let last = self.held_keys.entry(key).or_insert(held);
+                *last = held.max(*last);
+            }
+        }
+    }
+
+    /// Puts a task under its index: waiting in its lane, leased by the lease's end.
+    pub fn place(&mut self, id: &str) {
+        let Some(entry) = self.tasks.get(id) else { return };
+        match (entry.task.state, entry.task.until) {
+            (State::Waiting, _) => {
+                let lane = self.lanes.entry(entry.task.limit.clone()).or_default();
+                lane.insert(place_of(entry), id.to_owned());
+            }
+            (State::Leased(_), Some(until)) => {
+                self.leases.insert((until, id.to_owned()));
+            }
+            _ => {}
+        }
+    }
+
+    /// Takes a task from under its index, before its state or times change.
+    pub fn unplace(&mut self, id: &str) {
+        let Some(entry) = self.tasks.get(id) else { return };
+        if let Some(lane) = self.lanes.get_mut(&entry.task.limit) {
+            lane.remove(&place_of(entry));
+            if lane.is_empty() {
+                self.lanes.remove(&entry.task.limit);
+            }
+        }
+        if let Some(until) = entry.task.until {
+            self.leases.remove(&(until, id.to_owned()));
+        }
+    }
+
+    /// Whether one more lease fits under a limit key. Ended slots are swept for good: a clock
+    /// that goes back gives none of them back (LH-RENEW-8).
+    pub fn has_slot(&mut self, key: &LimitKey, now: Timestamp) -> bool {
+        let max = self.settings.limits.get(&key.group).copied().unwrap_or(0);
+        let taken = self.slots.get_mut(key).map_or(0, |slots| {
+            slots.retain(|_, until| *until > now);
+            slots.len()
+        });
+        taken < max as usize
+    }
+
+    pub fn free_slot(&mut self, id: &str, key: Option<&LimitKey>, fence: Fence) {
+        let Some(slots) = key.and_then(|key| self.slots.get_mut(key)) else { return };
+        slots.remove(&(id.to_owned(), fence));
+    }
+
+    pub fn remembered(&self, id: &str, now: Timestamp) -> Option<Left> {
+        self.left.get(id).filter(|(_, until)| *until > now).map(|(left, _)| *left)
+    }
+
+    /// Sets when a task that has just finished may leave, and lets it leave if that is now.
+    pub fn settle(&mut self, id: &str, keep: Keep, now: Timestamp) {
+        let Some(entry) = self.tasks.get_mut(id) else { return };
+        let stays = entry.task.held_until.filter(|held| *held > now);
+        entry.expires = match keep {
+            Keep::Forever => None,
+            Keep::For(time) => Some(now.after(time).max(stays.unwrap_or(now))),
+        };
+        if entry.expires.is_some_and(|expires| expires <= now) {
+            self.leave(id, now);
+        }
+    }
+
+    /// Removes a finished task; only the remembered id stays (LH-PURGE-2).
+    fn leave(&mut self, id: &str, now: Timestamp) {
+        let Some(Entry { task, .. }) = self.tasks.remove(id) else { return };
+        if !self.settings.id_memory.is_zero() {
+            let until = now.after(self.settings.id_memory);
+            let left = Left { shown: task.shown, fence: task.fence };
+            self.left.insert(id.to_owned(), (left, until));
+        }
+    }
+
+    pub fn purge(&mut self, max: usize, now: Timestamp) -> Purged {
+        self.left.retain(|_, (_, until)| *until > now);
+        self.held_keys.retain(|_, held| *held > now);
+        self.slots.retain(|_, slots| {
+            slots.retain(|_, until| *until > now);
+            !slots.is_empty()
+        });
+        self.forget_claims(now);
+        let over = |entry: &Entry| entry.expires.is_some_and(|expires| expires <= now);
+        let mut ids: Vec<_> =
+            self.tasks.iter().filter(|(_, e)| over(e)).map(|(id, e)| (e.seq, id.clone())).collect();
+        ids.sort_unstable();
+        let more = ids.len() > max;
+        ids.truncate(max);
+        for (_, id) in &ids {
+            self.leave(id, now);
+        }
+        Purged::new(ids.len(), more)
+    }
+
+    pub fn list(&self, request: &List, after: u64, now: Timestamp) -> Page {
+        let mut found: Vec<&Entry> = self.tasks.values().filter(|e| e.seq > after).collect();
+        found.retain(|entry| request.filter.matches(&entry.task, now));
+        found.sort_unstable_by_key(|entry| entry.seq);
+        let more = found.len() > request.max;
+        found.truncate(request.max);
+        let next = found.last().filter(|_| more).map(|e| Cursor::new(e.seq.to_string()));
+        Page::new(found.into_iter().map(|entry| entry.task.clone()).collect(), next)
+    }
+
+    pub fn counts(&self, now: Timestamp) -> Counts {
+        let mut counts = Counts { events: self.events, ..Counts::default() };
+        counts.tasks = Status::ALL.map(|status| (status, 0)).into();
+        for entry in self.tasks.values() {
+            *counts.tasks.entry(entry.task.status(now)).or_default() += 1;
+        }
+        counts
+    }
+}
+
+impl QueueSettings {
+    pub(crate) fn apply(&mut self, request: &Configure) {
+        self.paused = request.paused.unwrap_or(self.paused);
+        self.limits.extend(request.limits.iter().cloned());
+        self.retention = request.retention.or(self.retention);
+        self.id_memory = request.id_memory.unwrap_or(self.id_memory);
+    }
+}
+
+fn place_of(entry: &Entry) -> Place {
+    (9 - entry.task.priority.level(), entry.task.ready_at(), entry.seq)
+}
