@@ -1,0 +1,4 @@
+//! The cases, one file a family.
+
+pub mod race;
+pub mod refuses;

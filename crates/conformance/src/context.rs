@@ -1,0 +1,163 @@
+//! [`Context`]: what a case holds while it runs, and where it reports what it saw.
+
+use std::fmt::{self, Debug};
+
+use leasehold_core::clause::Clause;
+use leasehold_core::{Error, TaskRef};
+
+use crate::actor::Actor;
+use crate::harness::{Faults, HarnessError, Link, Profile, World};
+
+/// One broken clause.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Fault {
+    /// The clause.
+    pub clause: Clause,
+    /// What was looked at.
+    pub what: String,
+    /// What was seen.
+    pub got: String,
+    /// What the clause asks for.
+    pub want: String,
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { clause, what, got, want } = self;
+        writeln!(f, "{}: {what}", clause.id)?;
+        writeln!(f, "  wanted {}", want.replace('\n', "\n  "))?;
+        writeln!(f, "  got    {}", got.replace('\n', "\n  "))?;
+        write!(f, "  clause {}", clause.text)
+    }
+}
+
+/// Why a case could not go on: something that had to work did not.
+#[derive(Debug)]
+pub struct Stop(pub(crate) String);
+
+impl Stop {
+    /// Stops the case with this reason.
+    #[must_use]
+    pub fn because(why: impl Into<String>) -> Self {
+        Self(why.into())
+    }
+}
+
+impl From<Error> for Stop {
+    fn from(error: Error) -> Self {
+        Self(format!("a call failed: {error:?}"))
+    }
+}
+
+impl From<HarnessError> for Stop {
+    fn from(error: HarnessError) -> Self {
+        Self(format!("the harness failed: {error}"))
+    }
+}
+
+/// A running case: its world, and the faults that it has found so far.
+pub struct Context {
+    world: Box<dyn World>,
+    profile: Profile,
+    faults: Vec<Fault>,
+}
+
+impl Context {
+    /// The queue that cases use unless they say otherwise.
+    pub const QUEUE: &'static str = "q";
+
+    pub(crate) fn new(world: Box<dyn World>, profile: Profile) -> Self {
+        Self { world, profile, faults: Vec::new() }
+    }
+
+    pub(crate) fn into_parts(self) -> (Box<dyn World>, Vec<Fault>) {
+        (self.world, self.faults)
+    }
+
+    /// What the harness says of its backend.
+    #[must_use]
+    pub fn profile(&self) -> Profile {
+        self.profile
+    }
+
+    /// A new handle, held by somebody called `name`, on [`Context::QUEUE`].
+    ///
+    /// # Errors
+    /// When the harness cannot open one.
+    pub async fn actor(&self, name: &str) -> Result<Actor, Stop> {
+        Ok(Actor::new(self.world.open(Link::Direct).await?, name))
+    }
+
+    /// Moves the store's clock.
+    ///
+    /// # Errors
+    /// When the harness cannot.
+    pub async fn shift(&self, by_ms: i64) -> Result<(), Stop> {
+        Ok(self.world.shift(by_ms).await?)
+    }
+
+    /// The hooks that plant faults.
+    ///
+    /// # Errors
+    /// When the world has none; a case that calls this says so in its needs.
+    pub fn planting(&self) -> Result<&dyn Faults, Stop> {
+        self.world.faults().ok_or_else(|| Stop::because("this world cannot plant faults"))
+    }
+
+    /// Reports a fault unless `got` equals `want`; the case goes on.
+    pub fn check<T: Debug + PartialEq<U>, U: Debug>(
+        &mut self,
+        clause: Clause,
+        what: &str,
+        got: T,
+        want: U,
+    ) {
+        if got != want {
+            self.fault(clause, what, format!("{got:#?}"), format!("{want:#?}"));
+        }
+    }
+
+    /// Reports a fault unless `holds`, showing `got`; the case goes on.
+    pub fn check_that(&mut self, clause: Clause, what: &str, holds: bool, got: impl Debug) {
+        if !holds {
+            self.fault(clause, what, format!("{got:#?}"), "what the clause says".to_owned());
+        }
+    }
+
+    /// Reports a fault unless everything about the task is as it was in `before`.
+    ///
+    /// # Errors
+    /// When the task cannot be read.
+    pub async fn check_untouched(
+        &mut self,
+        clause: Clause,
+        what: &str,
+        by: &Actor,
+        before: &leasehold_core::Task,
+    ) -> Result<(), Stop> {
+        let now = by.backend().get(&before.task_ref).await?;
+        self.check(clause, what, now.as_ref(), Some(before));
+        Ok(())
+    }
+
+    /// Reports a fault unless there is no task under the id.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub async fn check_gone(
+        &mut self,
+        clause: Clause,
+        what: &str,
+        by: &Actor,
+        id: &str,
+    ) -> Result<(), Stop> {
+        let now = by.backend().get(&TaskRef::new(Self::QUEUE, id)).await?;
+        self.check(clause, what, now, None);
+        Ok(())
+    }
+
+    fn fault(&mut self, clause: Clause, what: &str, got: String, want: String) {
+        self.faults.push(Fault { clause, what: what.to_owned(), got, want });
+    }
+}

@@ -1,0 +1,79 @@
+//! The suite on the memory backend, the executable specification: once with every feature,
+//! once with none, where each must be refused.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use leasehold_conformance::{
+    Case, Clock, Faults, Harness, HarnessError, Link, Planted, Profile, World,
+};
+use leasehold_core::{Backend, Features, ManualClock, MemoryBackend, TaskRef};
+
+struct Memory(Features);
+
+#[async_trait]
+impl Harness for Memory {
+    fn profile(&self) -> Profile {
+        Profile::new("memory", self.0)
+    }
+
+    async fn world(&self, case: &Case) -> Result<Box<dyn World>, HarnessError> {
+        let hand = ManualClock::default();
+        let backend = match case.needs.clock {
+            Clock::Manual => MemoryBackend::on_clock(hand.clone()),
+            Clock::Real => MemoryBackend::new(),
+        };
+        Ok(Box::new(MemoryWorld { backend: Arc::new(backend.with_features(self.0)), hand }))
+    }
+}
+
+struct MemoryWorld {
+    backend: Arc<MemoryBackend>,
+    hand: ManualClock,
+}
+
+#[async_trait]
+impl World for MemoryWorld {
+    async fn open(&self, _link: Link) -> Result<Arc<dyn Backend>, HarnessError> {
+        Ok(self.backend.clone())
+    }
+
+    async fn shift(&self, by_ms: i64) -> Result<(), HarnessError> {
+        self.hand.shift(by_ms);
+        Ok(())
+    }
+
+    fn faults(&self) -> Option<&dyn Faults> {
+        Some(self)
+    }
+
+    async fn residue(&self) -> Result<Vec<String>, HarnessError> {
+        Ok(self.backend.residue())
+    }
+}
+
+#[async_trait]
+impl Faults for MemoryWorld {
+    async fn plant(&self, task: &TaskRef, planted: Planted) -> Result<(), HarnessError> {
+        let planted = match planted {
+            Planted::Broken(raw) => leasehold_core::Planted::Broken(raw.into()),
+            Planted::Newer => leasehold_core::Planted::Newer,
+        };
+        self.backend.plant(task, planted).then_some(()).ok_or_else(|| "no such task".into())
+    }
+
+    async fn raise_fence(&self, value: u64) -> Result<(), HarnessError> {
+        self.backend.raise_fence(value);
+        Ok(())
+    }
+}
+
+mod every_feature {
+    use super::*;
+    leasehold_conformance::suite!(Memory(Features::all()));
+}
+
+mod no_feature {
+    use super::*;
+    leasehold_conformance::suite!(Memory(Features::empty()));
+}
