@@ -147,8 +147,8 @@ clauses! {
         "To drop the future of a verb means the same as `Unavailable`, and the handle MUST stay \
          usable.";
     GEN_6 "LH-GEN-6" Core N
-        "Payload and headers MUST come back with every bit unchanged: empty ones, NUL bytes, bytes \
-         that are not UTF-8, and those of the largest size.";
+        "Payload and headers MUST come back with every bit unchanged: empty ones, NUL bytes, in a \
+         payload bytes that are not UTF-8, and those of the largest size.";
     GEN_7 "LH-GEN-7" Core N
         "A name may be any non-empty UTF-8 text without control characters, up to the stated \
          length. What happens in one queue MUST NOT touch another.";
@@ -204,14 +204,14 @@ clauses! {
          microseconds), so that no fence handed out before a loss is handed out a second time.";
 
     ENQ_1 "LH-ENQ-1" Core N
-        "A new id becomes a Waiting task with every field as given, counters at 0, a new fence \
-         that is its `born`, and no run.";
+        "A new id becomes a Waiting task with every field as given (a due time in the past apart, \
+         LH-ENQ-3), counters at 0, a new fence that is its `born`, and no run.";
     ENQ_2 "LH-ENQ-2" Core N
         "An id that exists in any state, or is remembered (LH-ENQ-9), answers Duplicate(cause Id, \
          ref, state or left), and nothing changes. The id is looked at before the unique key.";
     ENQ_3 "LH-ENQ-3" Core N
-        "A task due in the past is ready now but overtakes nobody, since order uses max(due, time \
-         of enqueue). A task due in years MUST NOT expire.";
+        "A task due in the past is ready now but overtakes nobody: its due time is stored as \
+         max(due, time of enqueue). A task due in years MUST NOT expire.";
     ENQ_4 "LH-ENQ-4" Core N
         "Once Enqueued is answered, every other handle can claim the task.";
     ENQ_5 "LH-ENQ-5" Core N

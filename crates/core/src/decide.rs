@@ -274,3 +274,187 @@ fn keep(to: To, retention: Retention) -> Option<Keep> {
         To::Waiting(_) | To::Same | To::Gone => None,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lease::{Fence, Purpose};
+    use crate::policy::RetryPolicy;
+    use crate::{Retention, State, Timestamp};
+
+    fn task(delivery: Delivery) -> Task {
+        let new = NewTask::new("kind", "payload", delivery).with_retry(RetryPolicy::at_most(2));
+        Task::enqueued("q", new.with_id("t"), Fence::new(1), Timestamp::from_millis(0))
+    }
+
+    fn lease(delivery: Delivery) -> Lease {
+        Lease::of(&task(delivery), Purpose::Run, Timestamp::from_millis(0))
+    }
+
+    fn failed(retry: Retry) -> Outcome {
+        Outcome::Failed { message: "no route".into(), retry }
+    }
+
+    fn goes(lease: &Lease, outcome: Outcome) -> (To, Budget, Event) {
+        let change = run(lease, outcome, 7);
+        assert_eq!(change.by, Role::Worker);
+        (change.to, change.budget, change.event)
+    }
+
+    const HOUR: Duration = Duration::from_secs(3_600);
+
+    #[test]
+    fn each_outcome_goes_where_the_contract_says() {
+        let lease = lease(Delivery::at_least_once());
+        let by_policy = RetryPolicy::at_most(2).delay(1, 7);
+        let later = |delay| To::Waiting(When::After(delay));
+        let dead = To::Dead;
+        let unknown = Jitter::Half.spread(UNKNOWN_KIND_BACKOFF.delay(0), 7);
+        let message = String::new();
+        let table = [
+            (
+                Outcome::Succeeded { result: None, follow_ups: vec![] },
+                (To::Succeeded, Budget::Keep, Event::Succeeded),
+            ),
+            (failed(Retry::ByPolicy), (later(by_policy), Budget::SpendRetry, Event::Failed)),
+            (failed(Retry::After(HOUR)), (later(HOUR), Budget::SpendRetry, Event::Failed)),
+            (failed(Retry::Never), (dead(DeadReason::Rejected), Budget::Keep, Event::Rejected)),
+            (
+                Outcome::Panicked { message: message.clone() },
+                (later(by_policy), Budget::SpendRetry, Event::Panicked),
+            ),
+            (Outcome::TimedOut, (later(by_policy), Budget::SpendRetry, Event::TimedOut)),
+            (Outcome::Snoozed(HOUR), (later(HOUR), Budget::Keep, Event::Snoozed)),
+            (
+                Outcome::Released(Entered::Yes),
+                (To::Waiting(When::Unchanged), Budget::Keep, Event::Released),
+            ),
+            (
+                Outcome::Cancelled { message: message.clone() },
+                (To::Cancelled, Budget::Keep, Event::Cancelled),
+            ),
+            (
+                Outcome::Undecodable { message },
+                (dead(DeadReason::Undecodable), Budget::Keep, Event::Undecodable),
+            ),
+            (
+                Outcome::UnknownKind(Unknown::Wait),
+                (later(unknown), Budget::Keep, Event::UnknownKind),
+            ),
+            (
+                Outcome::UnknownKind(Unknown::Bury),
+                (dead(DeadReason::UnknownKind), Budget::Keep, Event::UnknownKind),
+            ),
+            (Outcome::Corrupt, (dead(DeadReason::Corrupt), Budget::Keep, Event::Corrupt)),
+        ];
+        for (outcome, want) in table {
+            assert_eq!(goes(&lease, outcome.clone()), want, "{outcome:?}");
+        }
+    }
+
+    #[test]
+    fn the_retry_budget_ends_and_a_handlers_delay_does_not_lengthen_it() {
+        let mut lease = lease(Delivery::at_least_once());
+        lease.failures = 2;
+        for retry in [Retry::ByPolicy, Retry::After(HOUR)] {
+            let (to, budget, _) = goes(&lease, failed(retry));
+            assert_eq!((to, budget), (To::Dead(DeadReason::Exhausted), Budget::Keep));
+        }
+    }
+
+    #[test]
+    fn at_most_once_never_runs_again_once_the_handler_was_entered() {
+        let lease = lease(Delivery::AtMostOnce);
+        let outcomes = [failed(Retry::ByPolicy), failed(Retry::After(HOUR)), Outcome::TimedOut]
+            .into_iter()
+            .chain([Outcome::Snoozed(HOUR), Outcome::Released(Entered::Yes)]);
+        for outcome in outcomes {
+            let (to, ..) = goes(&lease, outcome.clone());
+            assert!(matches!(to, To::Dead(_)), "{outcome:?} goes to {to:?}");
+        }
+        let before = [Outcome::Released(Entered::No), Outcome::UnknownKind(Unknown::Wait)];
+        for outcome in before {
+            let (to, ..) = goes(&lease, outcome.clone());
+            assert!(matches!(to, To::Waiting(_)), "{outcome:?} goes to {to:?}");
+        }
+    }
+
+    #[test]
+    fn a_snooze_beyond_all_reason_is_cut_and_says_so() {
+        let change = run(&lease(Delivery::NotAfterLoss), Outcome::Snoozed(Duration::MAX), 1);
+        assert_eq!(change.to, To::Waiting(When::After(Bounds::DELAY_MAX)));
+        assert!(change.message.contains("100 years"));
+    }
+
+    #[test]
+    fn a_rescue_spends_its_own_budget_and_buries_at_its_end() {
+        let mut lapsed = lease(Delivery::AtLeastOnce { max_rescues: 1 });
+        lapsed.failures = 2;
+        let back = rescue(&lapsed);
+        assert_eq!(
+            (back.to, back.budget),
+            (To::Waiting(When::After(Duration::ZERO)), Budget::SpendRescue)
+        );
+        lapsed.rescues = 1;
+        assert_eq!(rescue(&lapsed).to, To::Dead(DeadReason::Lost));
+        assert_eq!(rescue(&lease(Delivery::NotAfterLoss)).to, To::Dead(DeadReason::Lost));
+        assert_eq!(rescue(&lease(Delivery::AtMostOnce)).to, To::Dead(DeadReason::Lost));
+    }
+
+    #[test]
+    fn a_rescue_that_was_taken_over_too_often_buries_without_the_policy() {
+        let mut lapsed = lease(Delivery::at_least_once());
+        lapsed.takeovers = TAKEOVERS_MAX - 1;
+        assert!(matches!(rescue(&lapsed).to, To::Waiting(_)));
+        lapsed.takeovers = TAKEOVERS_MAX;
+        assert_eq!(rescue(&lapsed).to, To::Dead(DeadReason::Lost));
+    }
+
+    #[test]
+    fn a_lost_task_stays_a_day_whatever_its_policy_says() {
+        let mut lapsed = lease(Delivery::NotAfterLoss);
+        lapsed.policy.retention = Retention { dead: Some(Keep::For(HOUR)), ..Retention::default() };
+        assert_eq!(rescue(&lapsed).keep, Some(Keep::For(24 * HOUR)));
+    }
+
+    #[test]
+    fn each_act_is_admitted_in_its_states_only() {
+        let states = [
+            State::Waiting,
+            State::Leased(Purpose::Run),
+            State::Leased(Purpose::Rescue),
+            State::Succeeded,
+            State::Dead(DeadReason::Lost),
+            State::Cancelled,
+        ];
+        let table = [
+            (Intervention::Cancel, [true, true, true, false, false, false]),
+            (Intervention::Bury, [true, true, true, false, false, false]),
+            (Intervention::Requeue(OnLeased::Refuse), [true, false, true, false, false, false]),
+            (Intervention::Requeue(OnLeased::Revoke), [true, true, true, false, false, false]),
+            (Intervention::Edit(Edit::default()), [true, false, false, false, true, false]),
+            (Intervention::Delete, [true; 6]),
+            (Intervention::Redrive, [false, false, false, true, true, true]),
+        ];
+        let by = Operator::new("ada", "3 a.m.");
+        for (act, admitted) in table {
+            for (state, admitted) in states.into_iter().zip(admitted) {
+                let mut seen = task(Delivery::at_least_once());
+                seen.state = state;
+                let change = intervene(&seen, act.clone(), &by);
+                assert_eq!(change.is_ok(), admitted, "{act:?} on {state}");
+            }
+        }
+    }
+
+    #[test]
+    fn an_act_names_who_and_why() {
+        let seen = task(Delivery::at_least_once());
+        let by = Operator::new("ada", "wrong customer");
+        let change = intervene(&seen, Intervention::Cancel, &by).expect("it is waiting");
+        assert_eq!(
+            (change.actor.as_deref(), change.message.as_str()),
+            (Some("ada"), "wrong customer")
+        );
+    }
+}

@@ -1,7 +1,7 @@
 //! What a test may do to a [`MemoryBackend`] that no caller may.
 
 use crate::memory::MemoryBackend;
-use crate::memory::queue::{Queue, Record};
+use crate::memory::queue::Queue;
 use crate::task::{Payload, State, TaskRef};
 
 /// A stored record that this build did not write (LH-CLAIM-11).
@@ -21,10 +21,10 @@ impl MemoryBackend {
         let Some(entry) = queue.and_then(|queue| queue.tasks.get_mut(&task.id)) else {
             return false;
         };
-        entry.record = match planted {
-            Planted::Broken(raw) => Record::Broken(raw),
-            Planted::Newer => Record::Newer,
-        };
+        match planted {
+            Planted::Broken(raw) => entry.task.corrupt = Some(raw),
+            Planted::Newer => entry.newer = true,
+        }
         true
     }
 

@@ -110,7 +110,7 @@ pub struct Lease {
     /// What an earlier renew stored.
     pub note: Option<Payload>,
     /// The raw bytes of a stored record that cannot be read (LH-CLAIM-11): the holder buries
-    /// the task; policy and headers are then placeholders.
+    /// the task; policy and headers are placeholders.
     pub corrupt: Option<Payload>,
 }
 
@@ -138,7 +138,7 @@ impl Lease {
             rescues: task.rescues,
             takeovers: task.takeovers,
             note: task.note.clone(),
-            corrupt: None,
+            corrupt: task.corrupt.clone(),
         }
     }
 

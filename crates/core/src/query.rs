@@ -4,8 +4,10 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use crate::clock::Timestamp;
+use crate::error::Error;
 use crate::policy::Retention;
-use crate::task::{DeadReason, Status, Task};
+use crate::request::Configure;
+use crate::task::{DeadReason, NewTask, Status, Task};
 
 /// Which tasks of a queue a list shows; each part that is set must match.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -200,6 +202,30 @@ impl Default for QueueSettings {
             retention: Retention::DEFAULT,
             id_memory: Duration::from_secs(60),
         }
+    }
+}
+
+impl QueueSettings {
+    /// Takes over the parts that `request` sets.
+    pub fn apply(&mut self, request: &Configure) {
+        self.paused = request.paused.unwrap_or(self.paused);
+        self.limits.extend(request.limits.iter().cloned());
+        self.retention = request.retention.or(self.retention);
+        self.id_memory = request.id_memory.unwrap_or(self.id_memory);
+    }
+
+    /// Checks that each limit group of `tasks` has a number; backends ask before they write.
+    ///
+    /// # Errors
+    /// Invalid, naming the group: for the whole enqueue (LH-ENQ-7), or for the one commit
+    /// whose follow-ups they are.
+    pub fn check_limits(&self, tasks: &[NewTask]) -> Result<(), Error> {
+        for group in tasks.iter().filter_map(|new| Some(&new.limit.as_ref()?.group)) {
+            if !self.limits.contains_key(group) {
+                return Err(Error::invalid(format!("limit group {group:?} has no number")));
+            }
+        }
+        Ok(())
     }
 }
 

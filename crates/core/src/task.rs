@@ -492,6 +492,9 @@ pub struct Task {
     pub finished_at: Option<Timestamp>,
     /// What it went through.
     pub history: History,
+    /// The raw bytes of a stored record that cannot be read (LH-CLAIM-11); policy and headers
+    /// are then placeholders.
+    pub corrupt: Option<Payload>,
 }
 
 impl Task {
@@ -526,6 +529,7 @@ impl Task {
             result: None,
             finished_at: None,
             history: History::default(),
+            corrupt: None,
         }
     }
 

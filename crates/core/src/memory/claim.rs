@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::Source;
-use super::queue::{Entry, Place, Queue, Record};
+use super::queue::{Entry, Queue};
 use crate::{Claim, Claimed, Fence, Lease, LimitKey, Purpose, State, Ticket, Timestamp};
 
 /// The newest claim of one claiming loop (LH-CLAIM-9).
@@ -40,14 +40,15 @@ impl Queue {
     /// A repeat returns what it still holds and never grants.
     fn repeat(&self, record: &ClaimRecord, now: Timestamp) -> Claimed {
         let held = record.granted.iter().filter_map(|(id, fence)| self.held(id, *fence, now));
-        Claimed::new(held.map(|(purpose, entry)| lease(entry, purpose, now)).collect(), false)
+        Claimed::new(held.collect(), false)
     }
 
-    fn held(&self, id: &str, fence: Fence, now: Timestamp) -> Option<(Purpose, &Entry)> {
-        let entry = self.tasks.get(id)?;
-        match entry.task.state {
-            State::Leased(purpose) if entry.task.lost(fence, now).is_none() => {
-                Some((purpose, entry))
+    /// The lease of a claim that still goes on.
+    fn held(&self, id: &str, fence: Fence, now: Timestamp) -> Option<Lease> {
+        let task = &self.tasks.get(id)?.task;
+        match task.state {
+            State::Leased(purpose) if task.lost(fence, now).is_none() => {
+                Some(Lease::of(task, purpose, now))
             }
             _ => None,
         }
@@ -66,73 +67,53 @@ impl Queue {
         let mut leases = Vec::new();
         let mut full = Vec::new();
         while leases.len() < request.max {
-            let Some((place, lane)) = self.best(request, &full, now) else { break };
+            let Some((id, lane)) = self.best(request, &full, now) else { break };
             if lane.as_ref().is_some_and(|key| !self.has_slot(key, now)) {
                 self.events.blocked_by_limit += 1;
                 full.push(lane);
-                continue;
+            } else {
+                leases.push(self.grant(&id, request, now, source));
             }
-            let Some(id) = self.lanes.get(&lane).and_then(|tasks| tasks.get(&place)).cloned()
-            else {
-                break;
-            };
-            leases.push(self.grant(&id, request, now, source));
         }
+        self.events.skipped_newer += self.tasks.values().filter(|entry| entry.newer).count() as u64;
         let more = leases.len() == request.max;
-        Claimed::new(leases.into_iter().flatten().collect(), more)
+        Claimed::new(leases, more)
     }
 
-    /// The first claimable task in the order of service over all lanes but the full ones.
+    /// The first claimable task in the order of service, and its lane; full lanes apart.
     fn best(
-        &mut self,
+        &self,
         request: &Claim,
         full: &[Option<LimitKey>],
         now: Timestamp,
-    ) -> Option<(Place, Option<LimitKey>)> {
-        let mut best: Option<(Place, &Option<LimitKey>)> = None;
-        let mut newer = 0;
-        for (lane, places) in self.lanes.iter().filter(|(lane, _)| !full.contains(lane)) {
+    ) -> Option<(String, Option<LimitKey>)> {
+        let open = self.lanes.iter().filter(|(lane, _)| !full.contains(lane));
+        let firsts = open.filter_map(|(lane, places)| {
             // Rank by rank, so that what is not yet due is never looked at.
-            let ready = (0..=9).flat_map(|rank| {
+            let mut ready = (0..=9).flat_map(|rank| {
                 places.range((rank, Timestamp::default(), 0)..=(rank, now, u64::MAX))
             });
-            let mut wanted = ready.filter(|(_, id)| {
-                let Some(entry) = self.tasks.get(*id) else { return false };
-                newer += u64::from(entry.record == Record::Newer);
-                wants(request, entry)
-            });
-            if let Some((place, _)) = wanted.next()
-                && best.is_none_or(|(first, _)| *place < first)
-            {
-                best = Some((*place, lane));
-            }
-        }
-        let best = best.map(|(place, lane)| (place, lane.clone()));
-        self.events.skipped_newer += newer;
-        best
+            let (place, id) =
+                ready.find(|(_, id)| self.tasks.get(*id).is_some_and(|e| wants(request, e)))?;
+            Some((place, id, lane))
+        });
+        firsts.min().map(|(_, id, lane)| (id.clone(), lane.clone()))
     }
 
     fn claim_lapsed(&mut self, request: &Claim, now: Timestamp, source: &mut Source) -> Claimed {
         let lapsed = self.leases.iter().take_while(|(until, _)| *until <= now);
         let wanted = lapsed.filter(|(_, id)| self.tasks.get(id).is_some_and(|e| wants(request, e)));
         let ids: Vec<_> = wanted.take(request.max).map(|(_, id)| id.clone()).collect();
-        let leases: Vec<_> =
-            ids.iter().filter_map(|id| self.grant(id, request, now, source)).collect();
+        let leases: Vec<_> = ids.iter().map(|id| self.grant(id, request, now, source)).collect();
         let more = leases.len() == request.max;
         Claimed::new(leases, more)
     }
 
     /// Fence, run, attempt, lease end and slot in one step (LH-CLAIM-5).
-    fn grant(
-        &mut self,
-        id: &str,
-        request: &Claim,
-        now: Timestamp,
-        source: &mut Source,
-    ) -> Option<Lease> {
+    fn grant(&mut self, id: &str, request: &Claim, now: Timestamp, source: &mut Source) -> Lease {
         self.unplace(id);
-        let entry = self.tasks.get_mut(id)?;
-        let (task, until) = (&mut entry.task, now.after(request.ttl));
+        let task = &mut self.tasks.get_mut(id).expect("an index names stored tasks only").task;
+        let until = now.after(request.ttl);
         task.fence = source.fence();
         task.until = Some(until);
         task.holder = Some(request.holder.clone());
@@ -152,23 +133,14 @@ impl Queue {
             Purpose::Rescue => self.events.lapsed += 1,
         }
         task.state = State::Leased(request.purpose);
-        let granted = lease(entry, request.purpose, now);
+        let lease = Lease::of(task, request.purpose, now);
         self.place(id);
-        Some(granted)
+        lease
     }
 }
 
 /// Whether the claim may take this record: of a kind asked for, and not of a newer version,
 /// which is left as it is (LH-CLAIM-10, LH-CLAIM-11).
 fn wants(request: &Claim, entry: &Entry) -> bool {
-    entry.record != Record::Newer
-        && request.kinds.as_ref().is_none_or(|kinds| kinds.contains(&entry.task.kind))
-}
-
-fn lease(entry: &Entry, purpose: Purpose, now: Timestamp) -> Lease {
-    let mut lease = Lease::of(&entry.task, purpose, now);
-    if let Record::Broken(raw) = &entry.record {
-        lease.corrupt = Some(raw.clone());
-    }
-    lease
+    !entry.newer && request.kinds.as_ref().is_none_or(|kinds| kinds.contains(&entry.task.kind))
 }

@@ -6,7 +6,7 @@ use super::Source;
 use super::queue::Queue;
 use crate::{
     Applied, Bounds, Budget, Change, CommitItem, CommitVerdict, Edit, Error, Fence, Keep, Purpose,
-    Role, Shown, State, Task, Timestamp, To, When,
+    Retention, Role, Shown, State, Task, TaskRef, Timestamp, To, When,
 };
 
 pub(super) fn commit(
@@ -61,7 +61,7 @@ impl Queue {
         if let Some(holder) = self.rival(&entry.task, &change) {
             return Ok(CommitVerdict::Conflict(holder));
         }
-        self.check_limits(&change.follow_ups)?;
+        self.settings.check_limits(&change.follow_ups)?;
         let overdue = current && change.by != Role::Operator && entry.task.until <= Some(now);
         let shown = Shown { fence: guard.fence, decision, by: change.by };
         let fence = source.fence();
@@ -73,7 +73,7 @@ impl Queue {
     }
 
     /// Another unfinished task that holds the unique key which a redrive needs (LH-UNIQ-4).
-    fn rival(&self, task: &Task, change: &Change) -> Option<crate::task::TaskRef> {
+    fn rival(&self, task: &Task, change: &Change) -> Option<TaskRef> {
         let key = task.unique.as_ref().filter(|_| change.is_redrive())?;
         let holder = self.keys.get(key).filter(|holder| **holder != task.task_ref.id)?;
         self.tasks.get(holder).map(|entry| entry.task.task_ref.clone())
@@ -165,7 +165,7 @@ fn rewrite(task: &mut Task, edit: &Edit, now: Timestamp) {
 fn arrival(
     task: &mut Task,
     change: &Change,
-    queue: crate::policy::Retention,
+    queue: Retention,
     now: Timestamp,
 ) -> (State, Option<Keep>) {
     let or_queue = |keep: Option<Keep>| Some(change.keep.or(keep).unwrap_or(Keep::Forever));

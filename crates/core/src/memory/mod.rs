@@ -121,8 +121,13 @@ impl Backend for MemoryBackend {
         let verdicts = {
             let (mut store, now) = self.locked();
             let Store { queues, source } = &mut *store;
+            if request.tasks.is_empty() {
+                return Ok(Vec::new());
+            }
+            let unset = QueueSettings::default();
+            let settings = queues.get(&request.queue).map_or(&unset, |queue| &queue.settings);
+            settings.check_limits(&request.tasks)?;
             let queue = Queue::named(queues, &request.queue);
-            queue.check_limits(&request.tasks)?;
             let tasks = request.tasks.into_iter();
             tasks.map(|new| queue.enqueue(new, now, &request.queue, source)).collect()
         };

@@ -5,9 +5,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use super::Source;
 use super::claim::ClaimRecord;
 use crate::{
-    ClaimerId, Configure, Counts, Cursor, DuplicateCause, EnqueueVerdict, Error, Events, Fence,
-    Keep, Left, LimitKey, List, NewTask, Page, Payload, Purged, QueueSettings, State, Status, Task,
-    TaskRef, Timestamp,
+    ClaimerId, Counts, Cursor, DuplicateCause, EnqueueVerdict, Events, Fence, Keep, Left, LimitKey,
+    List, NewTask, Page, Purged, QueueSettings, State, Status, Task, TaskRef, Timestamp,
 };
 
 /// A stored task and what only the store needs of it.
@@ -17,23 +16,13 @@ pub(crate) struct Entry {
     pub seq: u64,
     /// When purge may take it; `None` is never. Only while finished.
     pub expires: Option<Timestamp>,
-    /// Whether the record can be read (LH-CLAIM-11); never otherwise but by a test's hand.
-    pub record: Record,
+    /// Whether a newer version wrote the record (LH-CLAIM-11); only `hooks` says so.
+    pub newer: bool,
 }
 
 /// The order in which waiting tasks are served: rank of the priority (0 is served first),
 /// ready time, order of enqueue (LH-CLAIM-3).
 pub(crate) type Place = (u8, Timestamp, u64);
-
-/// Whether a stored record can be read (LH-CLAIM-11); only `hooks` makes one that cannot.
-#[cfg_attr(not(feature = "test-hooks"), allow(dead_code))]
-#[derive(Default, PartialEq, Eq)]
-pub(crate) enum Record {
-    #[default]
-    Sound,
-    Broken(Payload),
-    Newer,
-}
 
 #[derive(Default)]
 pub(crate) struct Queue {
@@ -59,16 +48,6 @@ pub(crate) struct Queue {
 impl Queue {
     pub fn named<'a>(queues: &'a mut BTreeMap<String, Queue>, name: &str) -> &'a mut Queue {
         queues.entry(name.to_owned()).or_default()
-    }
-
-    /// A limit group without a number is Invalid for the whole call (LH-ENQ-7).
-    pub fn check_limits(&self, tasks: &[NewTask]) -> Result<(), Error> {
-        for group in tasks.iter().filter_map(|new| Some(&new.limit.as_ref()?.group)) {
-            if !self.settings.limits.contains_key(group) {
-                return Err(Error::invalid(format!("limit group {group:?} has no number")));
-            }
-        }
-        Ok(())
     }
 
     pub fn enqueue(
@@ -97,7 +76,7 @@ impl Queue {
         let task = Task::enqueued(queue, new, fence, now);
         let id = task.task_ref.id.clone();
         self.left.remove(&id);
-        let entry = Entry { task, seq: source.seq(), expires: None, record: Record::Sound };
+        let entry = Entry { task, seq: source.seq(), expires: None, newer: false };
         self.tasks.insert(id.clone(), entry);
         self.take_key(&id, now);
         self.place(&id);
@@ -235,15 +214,6 @@ impl Queue {
             *counts.tasks.entry(entry.task.status(now)).or_default() += 1;
         }
         counts
-    }
-}
-
-impl QueueSettings {
-    pub(crate) fn apply(&mut self, request: &Configure) {
-        self.paused = request.paused.unwrap_or(self.paused);
-        self.limits.extend(request.limits.iter().cloned());
-        self.retention = request.retention.or(self.retention);
-        self.id_memory = request.id_memory.unwrap_or(self.id_memory);
     }
 }
 
