@@ -8,7 +8,7 @@ use crate::clock::Timestamp;
 use crate::error::Error;
 use crate::lease::{Fence, Purpose};
 use crate::limit::{Bounds, check_size};
-use crate::policy::{Keep, Policy};
+use crate::policy::{Keep, Policy, Retention};
 use crate::task::{DeadReason, Due, NewTask, Payload, Priority, State, TaskRef};
 
 /// Who decided a change. The store treats them differently: only the worker's commit frees
@@ -137,7 +137,7 @@ pub struct Edit {
     pub priority: Option<Priority>,
     /// When it may start.
     pub due: Option<Due>,
-    /// Retries, delivery, retention.
+    /// Retries, delivery, retention; a new retention counts from the task's next end.
     pub policy: Option<Policy>,
 }
 
@@ -219,10 +219,10 @@ impl Change {
         self
     }
 
-    /// Whether the change redrives: back to Waiting with fresh budgets.
+    /// Whether the change is an operator's redrive: back to Waiting with fresh budgets.
     #[must_use]
     pub fn is_redrive(&self) -> bool {
-        self.budget == Budget::Reset
+        self.by == Role::Operator && self.budget == Budget::Reset
     }
 
     /// Whether a current guard admits this change in `state`; false is Invalid for the item
@@ -249,16 +249,8 @@ impl Change {
     /// Invalid, saying which part.
     pub fn check(&self, task: &TaskRef, bounds: &Bounds) -> Result<(), Error> {
         let wrong = |what: &str| Err(Error::invalid(format!("a change {what}")).with_task(task));
-        let legal = match self.by {
-            Role::Worker => !matches!(self.to, To::Same | To::Gone),
-            Role::Rescuer => matches!(self.to, To::Waiting(_) | To::Dead(_)),
-            Role::Operator => self.to != To::Succeeded,
-        };
-        if !legal {
-            return wrong("goes where its role may not take a task");
-        }
-        if self.is_redrive() && !matches!((self.by, self.to), (Role::Operator, To::Waiting(_))) {
-            return wrong("resets budgets but is no redrive");
+        if !self.is_legal() {
+            return wrong("is none that its role may make");
         }
         if self.edit.is_some() != (self.to == To::Same) {
             return wrong("edits without staying, or stays without an edit");
@@ -272,7 +264,16 @@ impl Change {
         if let To::Waiting(When::After(delay)) = self.to {
             Bounds::check_delay(delay)?;
         }
-        check_size("the message", self.message.len(), Self::MESSAGE_BYTES_MAX)?;
+        check_size("the message's size in bytes", self.message.len(), Self::MESSAGE_BYTES_MAX)?;
+        if let Some(actor) = &self.actor {
+            bounds.check_name("actor", actor)?;
+        }
+        if let Some(Keep::For(time)) = self.keep {
+            Bounds::check_delay(time)?;
+            if self.to == To::Dead(DeadReason::Lost) && time < Retention::LOST_MIN {
+                return wrong("lets a lost task leave within a day");
+            }
+        }
         let result = self.result.as_ref().map_or(0, Payload::len);
         check_size("the result's size in bytes", result, bounds.payload_bytes_max)?;
         if let Some(edit) = &self.edit {
@@ -286,6 +287,30 @@ impl Change {
             }
         }
         Ok(())
+    }
+
+    /// Whether the role may take a task there and spend that: the contract's table of moves.
+    fn is_legal(&self) -> bool {
+        use DeadReason::{Corrupt, Exhausted, Lost, Rejected, Undecodable, UnknownKind};
+        match (self.by, self.to, self.budget) {
+            (Role::Worker, To::Waiting(_), budget) => {
+                matches!(budget, Budget::Keep | Budget::SpendRetry)
+            }
+            (Role::Rescuer, To::Waiting(when), budget) => {
+                when != When::Unchanged && budget == Budget::SpendRescue
+            }
+            (Role::Operator, To::Waiting(when), budget) => {
+                when != When::Unchanged && matches!(budget, Budget::Keep | Budget::Reset)
+            }
+            (_, _, Budget::SpendRetry | Budget::SpendRescue | Budget::Reset) => false,
+            (Role::Worker, To::Dead(reason), _) => {
+                matches!(reason, Exhausted | Rejected | Undecodable | UnknownKind | Corrupt)
+            }
+            (Role::Worker, to, _) => matches!(to, To::Succeeded | To::Cancelled),
+            (Role::Rescuer, to, _) => to == To::Dead(Lost),
+            (Role::Operator, To::Dead(reason), _) => reason == DeadReason::Operator,
+            (Role::Operator, to, _) => to != To::Succeeded,
+        }
     }
 
     /// The record that the store adds to the history when it applies this change.

@@ -236,8 +236,8 @@ clauses! {
          and a repeated commit Replayed. The time is set per queue and is 60 s by default; 0 is \
          allowed, and the docs of that queue then say so.";
     ENQ_10 "LH-ENQ-10" Core N
-        "`limits()` states every rule of size and name. Core checks them when the handler adds a \
-         follow-up, so that the handler meets the error and the commit never does.";
+        "A backend's bounds state every rule of size and name. Core checks them when the handler \
+         adds a follow-up, so that the handler meets the error and the commit never does.";
 
     CLAIM_1 "LH-CLAIM-1" Core N
         "A Run claim takes only Waiting tasks with `max(due, held_until) <= now` (LH-OPER-11, \
@@ -268,10 +268,11 @@ clauses! {
         "A claim names (claimer, seq). The claimer is a random id that one claiming loop keeps; \
          its seq is one higher for each new claim, and it has no two claims open at a time. A \
          recorded seq MUST NOT grant again: a repeat returns those of its (task, fence) pairs \
-         that are still current and unlapsed, perhaps none, with `ttl_left` measured now, and \
-         does so in a paused queue too. A smaller seq gets an empty reply marked `superseded`. \
-         The record is kept for at least an hour and until its pairs have ended; nothing need be \
-         recorded for a claim that granted nothing. LH-CLAIM-4 does not apply to a repeat.";
+         that are still current and unlapsed and whose slot, if any, still stands, perhaps none, \
+         with `ttl_left` measured now, and does so in a paused queue too. A smaller seq gets an \
+         empty reply marked `superseded`. The record is kept for at least an hour and until its \
+         pairs have ended; nothing need be recorded for a claim that granted nothing. LH-CLAIM-4 \
+         does not apply to a repeat.";
     CLAIM_10 "LH-CLAIM-10" Extended("kinds") N
         "A claim that asks for kinds is granted tasks of those kinds only.";
     CLAIM_11 "LH-CLAIM-11" Core N
@@ -287,9 +288,10 @@ clauses! {
         "A lease that is current and has not lapsed is Held, and a renew never shortens it.";
     RENEW_2 "LH-RENEW-2" Core O
         "A lease that is not current, has lapsed or was revoked answers Lost(Lapsed, \
-         Taken(fence), Cancelled, Revoked, Decided or Gone), without effect. Once lapsed it MUST \
-         NOT be revived, though nobody may have taken it. It is still worth committing any \
-         finished decision after Lapsed (LH-COMMIT-7), and a success after Taken (LH-LATE-1).";
+         Taken(fence), Cancelled, Revoked, Decided or Gone), without effect. A lease that has \
+         lapsed by the reading that decides (LH-TIME-2) MUST NOT be revived, though nobody may \
+         have taken it. It is still worth committing any finished decision after Lapsed \
+         (LH-COMMIT-7), and a success after Taken (LH-LATE-1).";
     RENEW_3 "LH-RENEW-3" Core N
         "The step that extends the lease extends its slot as well.";
     RENEW_4 "LH-RENEW-4" Core N

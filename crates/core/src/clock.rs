@@ -17,6 +17,9 @@ use serde::{Deserialize, Serialize};
 pub struct Timestamp(i64);
 
 impl Timestamp {
+    /// Before every other instant.
+    pub const MIN: Timestamp = Timestamp(i64::MIN);
+
     /// The last instant that the contract admits: the end of the year 9999 (LH-TIME-6).
     pub const MAX: Timestamp = Timestamp(253_402_300_799_999);
 

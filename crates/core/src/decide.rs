@@ -115,7 +115,7 @@ pub fn run(lease: &Lease, outcome: Outcome, seed: u64) -> Change {
     let worker = |to, event| Change::new(Role::Worker, to, event);
     let bury = |reason, event| worker(To::Dead(reason), event);
     let at_most_once = lease.policy.delivery == Delivery::AtMostOnce;
-    let change = match outcome {
+    let mut change = match outcome {
         Outcome::Succeeded { result, follow_ups } => {
             let mut change = worker(To::Succeeded, Event::Succeeded).with_follow_ups(follow_ups);
             change.result = result;
@@ -137,8 +137,10 @@ pub fn run(lease: &Lease, outcome: Outcome, seed: u64) -> Change {
         Outcome::Snoozed(_) if at_most_once => bury(DeadReason::Rejected, Event::Snoozed)
             .with_message("an at-most-once task does not run again: its handler asked for later"),
         Outcome::Snoozed(delay) => snooze(delay, Event::Snoozed),
-        Outcome::Released(Entered::Yes) if at_most_once => bury(DeadReason::Lost, Event::Released)
-            .with_message("an at-most-once task does not run again: its worker was shut down"),
+        Outcome::Released(Entered::Yes) if at_most_once => {
+            bury(DeadReason::Rejected, Event::Released)
+                .with_message("an at-most-once task does not run again: its worker was shut down")
+        }
         Outcome::Released(_) => worker(To::Waiting(When::Unchanged), Event::Released),
         Outcome::Cancelled { message } => {
             worker(To::Cancelled, Event::Cancelled).with_message(&message)
@@ -151,9 +153,10 @@ pub fn run(lease: &Lease, outcome: Outcome, seed: u64) -> Change {
             let delay = Jitter::Half.spread(UNKNOWN_KIND_BACKOFF.delay(lease.attempt), seed);
             snooze(delay, Event::UnknownKind)
         }
-        Outcome::Corrupt => bury(DeadReason::Corrupt, Event::Corrupt),
+        Outcome::Corrupt => return bury(DeadReason::Corrupt, Event::Corrupt),
     };
-    kept(change, lease)
+    change.keep = keep(change.to, lease.policy.retention);
+    change
 }
 
 fn fail(lease: &Lease, event: Event, message: &str, after: Option<Duration>, seed: u64) -> Change {
@@ -183,18 +186,22 @@ fn snooze(delay: Duration, event: Event) -> Change {
 #[must_use]
 pub fn rescue(lease: &Lease) -> Change {
     let rescuer = |to| Change::new(Role::Rescuer, to, Event::Lapsed);
-    let change = if lease.takeovers >= TAKEOVERS_MAX {
+    let blind = lease.takeovers >= TAKEOVERS_MAX || lease.corrupt.is_some();
+    let mut change = if lease.takeovers >= TAKEOVERS_MAX {
         rescuer(To::Dead(DeadReason::Lost))
             .with_message("every rescuer of this task was lost in its turn")
     } else if lease.corrupt.is_some() {
-        rescuer(To::Dead(DeadReason::Corrupt))
+        rescuer(To::Dead(DeadReason::Lost)).with_message("its stored record cannot be read")
     } else if lease.rescues < lease.policy.delivery.max_rescues() {
         rescuer(To::Waiting(When::After(Duration::ZERO))).with_budget(Budget::SpendRescue)
     } else {
         rescuer(To::Dead(DeadReason::Lost))
             .with_message("the lease lapsed and the rescue budget is spent")
     };
-    kept(change, lease)
+    if !blind {
+        change.keep = keep(change.to, lease.policy.retention);
+    }
+    change
 }
 
 /// An operator's act on one task.
@@ -258,11 +265,6 @@ pub fn intervene(seen: &Task, act: Intervention, by: &Operator) -> Result<Change
     }
     let what = format!("a task that is {} does not admit this act", seen.state);
     Err(Error::invalid(what).with_task(&seen.task_ref))
-}
-
-fn kept(mut change: Change, lease: &Lease) -> Change {
-    change.keep = keep(change.to, lease.policy.retention);
-    change
 }
 
 /// What the task's own policy says about how long it stays; `None` leaves it to the queue.

@@ -1,7 +1,7 @@
 //! What a test may do to a [`MemoryBackend`] that no caller may.
 
 use crate::memory::MemoryBackend;
-use crate::memory::queue::Queue;
+use crate::memory::queue::{Entry, Queue};
 use crate::task::{Payload, State, TaskRef};
 
 /// A stored record that this build did not write (LH-CLAIM-11).
@@ -17,13 +17,11 @@ impl MemoryBackend {
     /// Puts `planted` in place of the task's record; false when there is no such task.
     pub fn plant(&self, task: &TaskRef, planted: Planted) -> bool {
         let (mut store, _) = self.locked();
-        let queue = store.queues.get_mut(&task.queue);
-        let Some(entry) = queue.and_then(|queue| queue.tasks.get_mut(&task.id)) else {
-            return false;
-        };
+        let Some(queue) = store.queues.get_mut(&task.queue) else { return false };
+        let Some(entry) = queue.tasks.get_mut(&task.id) else { return false };
         match planted {
             Planted::Broken(raw) => entry.task.corrupt = Some(raw),
-            Planted::Newer => entry.newer = true,
+            Planted::Newer => _ = queue.newer.insert(task.id.clone()),
         }
         true
     }
@@ -45,27 +43,38 @@ impl MemoryBackend {
 impl Queue {
     fn residue(&self, name: &str) -> Vec<String> {
         let mut found = Vec::new();
-        let state = |id: &String| self.tasks.get(id).map(|entry| entry.task.state);
-        for id in self.lanes.values().flat_map(|lane| lane.values()) {
-            if state(id) != Some(State::Waiting) {
-                found.push(format!("{name}: {id} stands in a lane but does not wait"));
+        let mut check = |holds: bool, id: &str, what: &str| {
+            if !holds {
+                found.push(format!("{name}: task {id} {what}"));
             }
+        };
+        let state = |id: &str| self.tasks.get(id).map(|entry| entry.task.state);
+        for id in self.lanes.values().flat_map(|lane| lane.values()) {
+            check(state(id) == Some(State::Waiting), id, "stands in a lane but does not wait");
         }
         for (_, id) in &self.leases {
-            if !matches!(state(id), Some(State::Leased(_))) {
-                found.push(format!("{name}: {id} stands among the leases but is not leased"));
-            }
+            let leased = matches!(state(id), Some(State::Leased(_)));
+            check(leased, id, "stands among the leases but is not leased");
         }
-        for (key, id) in &self.keys {
-            if state(id).is_none_or(State::is_finished) {
-                found.push(format!("{name}: {id} has finished but holds unique key {key}"));
-            }
+        for id in self.keys.values() {
+            let holds = state(id).is_some_and(|state| !state.is_finished());
+            check(holds, id, "has finished but holds a unique key");
         }
-        for (id, fence) in self.slots.values().flat_map(|slots| slots.keys()) {
+        for ((id, fence), until) in self.slots.values().flatten() {
             let task = self.tasks.get(id).map(|entry| &entry.task);
-            if !task.is_some_and(|task| task.run == Some(*fence) || task.held_until.is_some()) {
-                found.push(format!("{name}: {id} has a slot of fence {fence} without a lease"));
-            }
+            let explained =
+                task.is_some_and(|t| t.run == Some(*fence) || t.held_until >= Some(*until));
+            check(explained, id, "has a slot without a lease");
+        }
+        for (id, Entry { task, seq, .. }) in &self.tasks {
+            let lane = self.lanes.get(&task.limit);
+            let waits = lane.is_some_and(|lane| lane.values().any(|waiting| waiting == id));
+            check(waits == (task.state == State::Waiting), id, "is in the wrong lane");
+            let lapses = task.until.is_none_or(|until| self.leases.contains(&(until, id.clone())));
+            check(lapses, id, &format!("of seq {seq} is missing among the leases"));
+            let key = task.unique.as_ref().filter(|_| !task.state.is_finished());
+            let held = key.is_none_or(|key| self.keys.get(key) == Some(id));
+            check(held, id, "is unfinished but does not hold its unique key");
         }
         found
     }

@@ -48,8 +48,6 @@ pub struct Bounds {
     pub headers_bytes_max: usize,
     /// Largest note on a renew, in bytes.
     pub note_bytes_max: usize,
-    /// Longest message in a record, in bytes; core cuts longer ones.
-    pub message_bytes_max: usize,
     /// Most items in one call of enqueue, renew, commit or purge.
     pub batch_max: usize,
     /// Most leases of one claim.
@@ -75,7 +73,6 @@ impl Default for Bounds {
             payload_bytes_max: 1 << 20,
             headers_bytes_max: 16 << 10,
             note_bytes_max: 64 << 10,
-            message_bytes_max: 4 << 10,
             batch_max: 1_000,
             claim_max: 1_000,
             kinds_max: 100,
@@ -111,7 +108,7 @@ impl Bounds {
         if name.chars().any(char::is_control) {
             return Err(Error::invalid(format!("{what} {name:?} has a control character")));
         }
-        check_size(what, name.len(), self.name_bytes_max)
+        check_size(&format!("the size of {what} in bytes"), name.len(), self.name_bytes_max)
     }
 
     /// Checks the length of a lease.
@@ -154,7 +151,7 @@ impl Bounds {
 /// Refuses what is larger than a bound, naming both sizes.
 pub(crate) fn check_size(what: &str, size: usize, max: usize) -> Result<(), Error> {
     if size > max {
-        return Err(Error::invalid(format!("{what} has {size}, more than {max}")));
+        return Err(Error::invalid(format!("{what} is {size}, more than {max}")));
     }
     Ok(())
 }

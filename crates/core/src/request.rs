@@ -32,13 +32,18 @@ pub trait Request {
 /// # Errors
 /// Unsupported or Invalid, before any effect.
 pub fn admit(capabilities: &Capabilities, request: &impl Request) -> Result<(), Error> {
-    let missing = request.needs() - capabilities.features;
-    if !missing.is_empty() {
-        let names: Vec<_> = missing.iter_names().map(|(name, _)| name.to_lowercase()).collect();
-        let what = format!("{} does not have: {}", capabilities.name, names.join(", "));
-        return Err(Error::new(ErrorKind::Unsupported, what));
-    }
+    check_features(capabilities, request.needs())?;
     request.check(&capabilities.bounds)
+}
+
+fn check_features(capabilities: &Capabilities, needs: Features) -> Result<(), Error> {
+    let missing = needs - capabilities.features;
+    if missing.is_empty() {
+        return Ok(());
+    }
+    let names = missing.iter_names().map(|(name, _)| name.to_lowercase().replace('_', "-"));
+    let names = names.collect::<Vec<_>>().join(", ");
+    Err(Error::new(ErrorKind::Unsupported, format!("{} does not have: {names}", capabilities.name)))
 }
 
 /// New tasks for one queue: all or nothing (LH-ENQ-7).
@@ -153,6 +158,9 @@ impl Request for Claim {
         }
         check_size("the number of leases", self.max, bounds.claim_max)?;
         let kinds = self.kinds.as_deref().unwrap_or_default();
+        if self.kinds.is_some() && kinds.is_empty() {
+            return Err(Error::invalid("a claim for no kind at all"));
+        }
         check_size("the number of kinds", kinds.len(), bounds.kinds_max)?;
         kinds.iter().try_for_each(|kind| bounds.check_name("kind", kind))
     }
@@ -245,8 +253,14 @@ impl CommitItem {
     /// Checks this item alone.
     ///
     /// # Errors
-    /// Invalid, as this item's reply; the others go on (LH-GEN-2).
-    pub fn check(&self, bounds: &Bounds) -> Result<(), Error> {
+    /// Unsupported or Invalid, as this item's reply; the others go on (LH-GEN-2).
+    pub fn check(&self, capabilities: &Capabilities) -> Result<(), Error> {
+        let bounds = &capabilities.bounds;
+        let follow_ups = self.change.follow_ups.iter();
+        check_features(
+            capabilities,
+            follow_ups.map(|new| Features::FOLLOW_UPS | new_task_needs(new)).collect(),
+        )?;
         self.guard.task.check(bounds)?;
         self.change.check(&self.guard.task, bounds)
     }
@@ -269,10 +283,9 @@ impl Commit {
 }
 
 impl Request for Commit {
+    /// None: what one item needs is that item's own reply (LH-COMMIT-3).
     fn needs(&self) -> Features {
-        let changes = self.items.iter().map(|item| &item.change);
-        let follow_ups = changes.flat_map(|change| &change.follow_ups);
-        follow_ups.map(|new| Features::FOLLOW_UPS | new_task_needs(new)).collect()
+        Features::empty()
     }
 
     fn check(&self, bounds: &Bounds) -> Result<(), Error> {
@@ -481,6 +494,9 @@ impl Request for Purge {
 
     fn check(&self, bounds: &Bounds) -> Result<(), Error> {
         bounds.check_name("queue", &self.queue)?;
+        if self.max == 0 {
+            return Err(Error::invalid("a purge of no task at all"));
+        }
         check_size("the number of tasks", self.max, bounds.batch_max)
     }
 }

@@ -317,7 +317,7 @@ impl State {
 /// What a person sees of a task at one instant: the state, with time and lease considered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Status {
-    /// Waiting, and its time has come.
+    /// Waiting, and its time has come; also while the queue is paused or a limit is full.
     Ready,
     /// Waiting for a time to come.
     Scheduled,

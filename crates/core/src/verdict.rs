@@ -42,8 +42,8 @@ pub enum DuplicateCause {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct Claimed {
-    /// At most as many as asked for: by priority, then ready time, then order of enqueue
-    /// (LH-CLAIM-3).
+    /// At most as many as asked for. For Run by priority, then ready time, then order of
+    /// enqueue (LH-CLAIM-3); for Rescue by the end of the lease.
     pub leases: Vec<Lease>,
     /// Whether to ask again at once (LH-CLAIM-4).
     pub more: bool,
@@ -85,13 +85,13 @@ pub enum LostReason {
     /// still worth a commit (LH-COMMIT-7).
     Lapsed,
     /// Another claim or decision came, and this is the fence now. A success is still worth
-    /// a commit (LH-LATE-1).
+    /// a commit: where it comes too late, its verdict says so (LH-LATE-1).
     Taken(Fence),
-    /// An operator cancelled the task (LH-RENEW-6).
+    /// An operator cancelled the task, and it is still there (LH-RENEW-6).
     Cancelled,
     /// An operator took the lease away.
     Revoked,
-    /// This claim has committed already.
+    /// This claim has committed already, or the fence is none of a lease.
     Decided,
     /// There is no such task, or it is a younger one under the same id.
     Gone,

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::Source;
 use super::queue::{Entry, Queue};
-use crate::{Claim, Claimed, Fence, Lease, LimitKey, Purpose, State, Ticket, Timestamp};
+use crate::{Claim, Claimed, Fence, Lease, LimitKey, Purpose, State, Status, Ticket, Timestamp};
 
 /// The newest claim of one claiming loop (LH-CLAIM-9).
 pub(crate) struct ClaimRecord {
@@ -24,6 +24,13 @@ impl Queue {
             Some((ticket, record)) if ticket.seq == record.seq => return self.repeat(record, now),
             _ => {}
         }
+        let want = match request.purpose {
+            Purpose::Run => Status::Ready,
+            Purpose::Rescue => Status::Lapsed,
+        };
+        let newer = self.newer.iter().filter_map(|id| self.tasks.get(id));
+        let skipped = newer.filter(|entry| entry.task.status(now) == want).count();
+        self.events.skipped_newer += skipped as u64;
         let claimed = match request.purpose {
             Purpose::Run if self.settings.paused => Claimed::default(),
             Purpose::Run => self.claim_ready(request, now, source),
@@ -47,7 +54,7 @@ impl Queue {
     fn held(&self, id: &str, fence: Fence, now: Timestamp) -> Option<Lease> {
         let task = &self.tasks.get(id)?.task;
         match task.state {
-            State::Leased(purpose) if task.lost(fence, now).is_none() => {
+            State::Leased(purpose) if self.lost(task, fence, now).is_none() => {
                 Some(Lease::of(task, purpose, now))
             }
             _ => None,
@@ -75,7 +82,6 @@ impl Queue {
                 leases.push(self.grant(&id, request, now, source));
             }
         }
-        self.events.skipped_newer += self.tasks.values().filter(|entry| entry.newer).count() as u64;
         let more = leases.len() == request.max;
         Claimed::new(leases, more)
     }
@@ -90,19 +96,27 @@ impl Queue {
         let open = self.lanes.iter().filter(|(lane, _)| !full.contains(lane));
         let firsts = open.filter_map(|(lane, places)| {
             // Rank by rank, so that what is not yet due is never looked at.
-            let mut ready = (0..=9).flat_map(|rank| {
-                places.range((rank, Timestamp::default(), 0)..=(rank, now, u64::MAX))
-            });
-            let (place, id) =
-                ready.find(|(_, id)| self.tasks.get(*id).is_some_and(|e| wants(request, e)))?;
+            let mut ready = (0..=9)
+                .flat_map(|rank| places.range((rank, Timestamp::MIN, 0)..=(rank, now, u64::MAX)));
+            let (place, id) = ready.find(|(_, id)| self.wants(request, id))?;
             Some((place, id, lane))
         });
         firsts.min().map(|(_, id, lane)| (id.clone(), lane.clone()))
     }
 
+    /// Whether the claim may take this task: of a kind asked for, and not of a newer version,
+    /// which is left as it is (LH-CLAIM-10, LH-CLAIM-11).
+    fn wants(&self, request: &Claim, id: &String) -> bool {
+        let of_kind = |entry: &Entry| match &request.kinds {
+            None => true,
+            Some(kinds) => kinds.contains(&entry.task.kind),
+        };
+        !self.newer.contains(id) && self.tasks.get(id).is_some_and(of_kind)
+    }
+
     fn claim_lapsed(&mut self, request: &Claim, now: Timestamp, source: &mut Source) -> Claimed {
         let lapsed = self.leases.iter().take_while(|(until, _)| *until <= now);
-        let wanted = lapsed.filter(|(_, id)| self.tasks.get(id).is_some_and(|e| wants(request, e)));
+        let wanted = lapsed.filter(|(_, id)| self.wants(request, id));
         let ids: Vec<_> = wanted.take(request.max).map(|(_, id)| id.clone()).collect();
         let leases: Vec<_> = ids.iter().map(|id| self.grant(id, request, now, source)).collect();
         let more = leases.len() == request.max;
@@ -137,10 +151,4 @@ impl Queue {
         self.place(id);
         lease
     }
-}
-
-/// Whether the claim may take this record: of a kind asked for, and not of a newer version,
-/// which is left as it is (LH-CLAIM-10, LH-CLAIM-11).
-fn wants(request: &Claim, entry: &Entry) -> bool {
-    !entry.newer && request.kinds.as_ref().is_none_or(|kinds| kinds.contains(&entry.task.kind))
 }

@@ -5,22 +5,22 @@ use std::collections::BTreeMap;
 use super::Source;
 use super::queue::Queue;
 use crate::{
-    Applied, Bounds, Budget, Change, CommitItem, CommitVerdict, Edit, Error, Fence, Keep, Purpose,
-    Retention, Role, Shown, State, Task, TaskRef, Timestamp, To, When,
+    Applied, Bounds, Budget, Capabilities, Change, CommitItem, CommitVerdict, Edit, Error, Fence,
+    Keep, Purpose, Retention, Role, Shown, State, Task, TaskRef, Timestamp, To, When,
 };
 
 pub(super) fn commit(
     queues: &mut BTreeMap<String, Queue>,
     item: CommitItem,
-    bounds: &Bounds,
+    capabilities: &Capabilities,
     now: Timestamp,
     source: &mut Source,
 ) -> Result<CommitVerdict, Error> {
-    item.check(bounds)?;
+    item.check(capabilities)?;
     let Some(queue) = queues.get_mut(&item.guard.task.queue) else {
         return Ok(CommitVerdict::Gone);
     };
-    let verdict = queue.decide(item, bounds, now, source)?;
+    let verdict = queue.decide(item, &capabilities.bounds, now, source)?;
     match &verdict {
         CommitVerdict::Applied(applied) => {
             queue.events.overdue += u64::from(applied.overdue);
@@ -62,7 +62,9 @@ impl Queue {
             return Ok(CommitVerdict::Conflict(holder));
         }
         self.settings.check_limits(&change.follow_ups)?;
-        let overdue = current && change.by != Role::Operator && entry.task.until <= Some(now);
+        let overdue = current
+            && change.by != Role::Operator
+            && entry.task.until.is_some_and(|until| until <= now);
         let shown = Shown { fence: guard.fence, decision, by: change.by };
         let fence = source.fence();
         self.apply(id, &change, shown, fence, bounds, now);

@@ -158,10 +158,7 @@ impl Backend for MemoryBackend {
         let verdicts = {
             let (mut store, now) = self.locked();
             let Store { queues, source } = &mut *store;
-            let commit_one = |item| {
-                let bounds = &self.capabilities.bounds;
-                commit::commit(queues, item, bounds, now, source)
-            };
+            let commit_one = |item| commit::commit(queues, item, &self.capabilities, now, source);
             request.items.into_iter().map(commit_one).collect()
         };
         self.enqueued.notify_waiters();

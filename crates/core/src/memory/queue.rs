@@ -16,8 +16,6 @@ pub(crate) struct Entry {
     pub seq: u64,
     /// When purge may take it; `None` is never. Only while finished.
     pub expires: Option<Timestamp>,
-    /// Whether a newer version wrote the record (LH-CLAIM-11); only `hooks` says so.
-    pub newer: bool,
 }
 
 /// The order in which waiting tasks are served: rank of the priority (0 is served first),
@@ -42,6 +40,8 @@ pub(crate) struct Queue {
     /// Tasks that have left, and until when they are remembered (LH-ENQ-9).
     pub left: HashMap<String, (Left, Timestamp)>,
     pub claims: HashMap<ClaimerId, ClaimRecord>,
+    /// Tasks whose record a newer version wrote (LH-CLAIM-11); only `hooks` adds one.
+    pub newer: BTreeSet<String>,
     pub events: Events,
 }
 
@@ -76,7 +76,7 @@ impl Queue {
         let task = Task::enqueued(queue, new, fence, now);
         let id = task.task_ref.id.clone();
         self.left.remove(&id);
-        let entry = Entry { task, seq: source.seq(), expires: None, newer: false };
+        let entry = Entry { task, seq: source.seq(), expires: None };
         self.tasks.insert(id.clone(), entry);
         self.take_key(&id, now);
         self.place(&id);

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::queue::Queue;
-use crate::{Bounds, Error, LostReason, RenewItem, RenewVerdict, Timestamp};
+use crate::{Bounds, Error, Fence, LostReason, RenewItem, RenewVerdict, Task, Timestamp};
 
 pub(super) fn renew(
     queues: &mut BTreeMap<String, Queue>,
@@ -31,22 +31,12 @@ impl Queue {
             let left = self.remembered(id, now);
             return Err(left.map_or(LostReason::Gone, |left| left.lost(fence)));
         };
-        if let Some(reason) = entry.task.lost(fence, now) {
+        if let Some(reason) = self.lost(&entry.task, fence, now) {
             return Err(reason);
         }
-        // Only a run has a slot, and a swept one is never given back (LH-RENEW-8).
-        let member = (id.clone(), fence);
-        let limit = entry.task.limit.as_ref().filter(|_| entry.task.run == Some(fence));
-        let slots = limit.map(|key| self.slots.get_mut(key));
-        let slot = match slots {
-            None => None,
-            Some(slots) => match slots.and_then(|slots| slots.get_mut(&member)) {
-                None => return Err(LostReason::Lapsed),
-                slot => slot,
-            },
-        };
         let until = entry.task.until.unwrap_or(now).max(now.after(item.ttl));
-        if let Some(slot) = slot {
+        let slots = entry.task.limit.as_ref().and_then(|key| self.slots.get_mut(key));
+        if let Some(slot) = slots.and_then(|slots| slots.get_mut(&(id.clone(), fence))) {
             *slot = until;
         }
         self.unplace(id);
@@ -56,5 +46,15 @@ impl Queue {
         }
         self.place(id);
         Ok(until)
+    }
+
+    /// Why a claim's lease is over: as the task tells, or since its slot was swept, which is
+    /// never given back, whatever the clock says now (LH-RENEW-8). Only a run has a slot.
+    pub fn lost(&self, task: &Task, fence: Fence, now: Timestamp) -> Option<LostReason> {
+        let member = (task.task_ref.id.clone(), fence);
+        let key = task.limit.as_ref().filter(|_| task.run == Some(fence));
+        let stands = |key| self.slots.get(key).is_some_and(|slots| slots.contains_key(&member));
+        let swept = key.filter(|key| !stands(key)).map(|_| LostReason::Lapsed);
+        task.lost(fence, now).or(swept)
     }
 }
