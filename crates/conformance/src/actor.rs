@@ -161,7 +161,7 @@ impl Actor {
     /// # Errors
     /// When it is not, or the call failed.
     pub async fn get(&self, id: &str) -> Result<Task, Stop> {
-        let task = self.backend.get(&TaskRef::new(Context::QUEUE, id)).await?;
+        let task = self.backend.task(&TaskRef::new(Context::QUEUE, id)).await?;
         task.ok_or_else(|| Stop::because(format!("task {id} is not there")))
     }
 

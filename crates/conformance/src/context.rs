@@ -3,7 +3,7 @@
 use std::fmt::{self, Debug};
 
 use leasehold_core::clause::Clause;
-use leasehold_core::{Error, TaskRef};
+use leasehold_core::{BackendExt, Error, TaskRef};
 
 use crate::actor::Actor;
 use crate::harness::{Faults, HarnessError, Link, Profile, World};
@@ -136,7 +136,7 @@ impl Context {
         by: &Actor,
         before: &leasehold_core::Task,
     ) -> Result<(), Stop> {
-        let now = by.backend().get(&before.task_ref).await?;
+        let now = by.backend().task(&before.task_ref).await?;
         self.check(clause, what, now.as_ref(), Some(before));
         Ok(())
     }
@@ -152,7 +152,7 @@ impl Context {
         by: &Actor,
         id: &str,
     ) -> Result<(), Stop> {
-        let now = by.backend().get(&TaskRef::new(Self::QUEUE, id)).await?;
+        let now = by.backend().task(&TaskRef::new(Self::QUEUE, id)).await?;
         self.check(clause, what, now, None);
         Ok(())
     }

@@ -9,9 +9,10 @@ use async_trait::async_trait;
 
 use crate::decide;
 use crate::{
-    Capabilities, Claim, Claimed, Commit, CommitItem, CommitVerdict, Configure, Counts, Enqueue,
-    EnqueueVerdict, Error, ErrorKind, Guard, Intervention, List, NewTask, Operator, Page, Purge,
-    Purged, QueuePage, QueueSettings, Queues, Renew, RenewItem, RenewVerdict, Task, TaskRef,
+    Capabilities, Claim, Claimed, Commit, CommitItem, CommitVerdict, Configure, Count, Counts,
+    Enqueue, EnqueueVerdict, Error, ErrorKind, Found, Get, Guard, Intervention, List, NewTask,
+    Operator, Page, Purge, Purged, QueuePage, QueueSettings, Queues, Renew, RenewItem,
+    RenewVerdict, Task, TaskRef,
 };
 
 /// A hint about a queue.
@@ -66,15 +67,16 @@ pub trait Backend: Debug + Send + Sync + 'static {
     /// about which (LH-COMMIT-3).
     async fn commit(&self, request: Commit) -> Result<Vec<Result<CommitVerdict, Error>>, Error>;
 
-    /// Reads one task; `None` when there is none. Sees every acknowledged write (LH-READ-1).
-    async fn get(&self, task: &TaskRef) -> Result<Option<Task>, Error>;
+    /// Reads one task, or what is remembered of it (LH-ENQ-9). Sees every acknowledged write
+    /// (LH-READ-1).
+    async fn get(&self, request: Get) -> Result<Found, Error>;
 
     /// Reads a page of a queue's tasks in order of enqueue (LH-READ-4).
     async fn list(&self, request: List) -> Result<Page, Error>;
 
     /// Counts a queue's tasks by status, at a cost that does not grow with finished tasks
     /// (LH-READ-2), and tells its event counters; zeros for a queue that does not exist.
-    async fn counts(&self, queue: &str) -> Result<Counts, Error>;
+    async fn counts(&self, request: Count) -> Result<Counts, Error>;
 
     /// Reads a page of the queues that have had a task or a setting.
     async fn queues(&self, request: Queues) -> Result<QueuePage, Error>;
@@ -96,6 +98,17 @@ pub trait Backend: Debug + Send + Sync + 'static {
 /// Single calls and operator's acts over the verbs of any [`Backend`].
 #[expect(async_fn_in_trait, reason = "implemented for every backend, never by hand")]
 pub trait BackendExt: Backend {
+    /// The task, if it is there.
+    ///
+    /// # Errors
+    /// Those of [`Backend::get`].
+    async fn task(&self, task: &TaskRef) -> Result<Option<Task>, Error> {
+        match self.get(Get::new(task.clone())).await? {
+            Found::Task(task) => Ok(Some(*task)),
+            Found::Left(_) | Found::Nothing => Ok(None),
+        }
+    }
+
     /// Enqueues one task.
     ///
     /// # Errors
@@ -120,22 +133,21 @@ pub trait BackendExt: Backend {
         one(self.commit(Commit::new(vec![item])).await?)?
     }
 
-    /// An operator's act on the task as it is now: get, decide, commit with the fence seen
-    /// (LH-OPER-1). `Gone` when there is no such task; `Stale` when somebody was faster.
+    /// An operator's act on the task as it was seen: decides, and commits with the fence of
+    /// `seen` (LH-OPER-1). `Stale` when somebody was faster: look again before you act again.
     ///
     /// # Errors
-    /// Invalid when the task's state does not admit the act; else those of the verbs.
+    /// Invalid when the state of `seen` does not admit the act; else those of
+    /// [`Backend::commit`], the item's included.
     async fn intervene(
         &self,
-        task: &TaskRef,
+        seen: &Task,
         act: Intervention,
         by: &Operator,
     ) -> Result<CommitVerdict, Error> {
-        let Some(seen) = self.get(task).await? else {
-            return Ok(CommitVerdict::Gone);
-        };
-        let change = decide::intervene(&seen, act, by)?;
-        self.commit_one(CommitItem::new(Guard::new(task.clone(), seen.fence), change)).await
+        let change = decide::intervene(seen, act, by)?;
+        let guard = Guard::new(seen.task_ref.clone(), seen.fence);
+        self.commit_one(CommitItem::new(guard, change)).await
     }
 }
 

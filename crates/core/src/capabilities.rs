@@ -28,6 +28,7 @@ bitflags! {
 
 /// Which acknowledged effects survive what (LH-GEN-3).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Durability {
     /// Whether they survive a crash of the store's process.
     pub process_crash: bool,
@@ -37,10 +38,27 @@ pub struct Durability {
     pub failover: Failover,
 }
 
+impl Durability {
+    /// What survives a crash of the process, of the host, and the loss of a node.
+    #[must_use]
+    pub const fn new(process_crash: bool, host_crash: bool, failover: Failover) -> Self {
+        Self { process_crash, host_crash, failover }
+    }
+
+    /// Whether a claim that was acknowledged can be lost, so that a task which must never run
+    /// again after a lost worker could (LH-MODE-4).
+    #[must_use]
+    pub const fn can_lose_a_claim(self) -> bool {
+        !self.process_crash || !self.host_crash || matches!(self.failover, Failover::No)
+    }
+}
+
 /// Whether acknowledged effects survive the loss of the node that acknowledged them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Failover {
-    /// There is no second node, or it may lag behind.
+    /// There is one node only, and no other ever takes its place.
+    Single,
+    /// No: the node that takes over may lag behind.
     No,
     /// Yes, by the store's own design.
     Yes,

@@ -64,7 +64,7 @@ pub enum Event {
 }
 
 /// One line of a task's history.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Record {
     /// When the store applied it.
     pub at: Timestamp,
@@ -97,13 +97,41 @@ pub enum To {
     Gone,
 }
 
+impl To {
+    /// The state of a task that was in `state`; a removed one is Cancelled until it leaves.
+    #[must_use]
+    pub fn state(self, state: State) -> State {
+        match self {
+            Self::Waiting(_) => State::Waiting,
+            Self::Succeeded => State::Succeeded,
+            Self::Dead(reason) => State::Dead(reason),
+            Self::Cancelled | Self::Gone => State::Cancelled,
+            Self::Same => state,
+        }
+    }
+}
+
 /// The due time of a task that goes back to Waiting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum When {
     /// The due time that it had.
     Unchanged,
-    /// This long after the commit, by the store's clock.
+    /// This long after the commit, by the store's clock, in whole milliseconds.
     After(Duration),
+    /// At this instant, such as a schedule's next one; the past means at once.
+    At(Timestamp),
+}
+
+impl When {
+    /// The due time that a commit at `now` gives a task which was due at `due`.
+    #[must_use]
+    pub fn instant(self, due: Timestamp, now: Timestamp) -> Timestamp {
+        match self {
+            Self::Unchanged => due,
+            Self::After(delay) => now.after(delay),
+            Self::At(instant) => instant.max(now),
+        }
+    }
 }
 
 /// What a change does to the two budgets.
@@ -130,6 +158,7 @@ pub enum OnLeased {
 
 /// An operator's new values for a Waiting or Dead task; `None` leaves a part as it is.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub struct Edit {
     /// What the handler gets.
     pub payload: Option<Payload>,
@@ -212,6 +241,13 @@ impl Change {
         self
     }
 
+    /// The same change with what a success leaves.
+    #[must_use]
+    pub fn with_result(mut self, result: impl Into<Payload>) -> Self {
+        self.result = Some(result.into());
+        self
+    }
+
     /// The same change with tasks that it makes.
     #[must_use]
     pub fn with_follow_ups(mut self, follow_ups: Vec<NewTask>) -> Self {
@@ -261,8 +297,10 @@ impl Change {
         if !self.follow_ups.is_empty() && self.by != Role::Worker {
             return wrong("carries follow-ups but is not a worker's");
         }
-        if let To::Waiting(When::After(delay)) = self.to {
-            Bounds::check_delay(delay)?;
+        match self.to {
+            To::Waiting(When::After(delay)) => Bounds::check_delay(delay)?,
+            To::Waiting(When::At(due)) => Bounds::check_due(due)?,
+            _ => {}
         }
         check_size("the message's size in bytes", self.message.len(), Self::MESSAGE_BYTES_MAX)?;
         if let Some(actor) = &self.actor {
@@ -328,6 +366,34 @@ impl Change {
 }
 
 impl Edit {
+    /// The same edit with another payload.
+    #[must_use]
+    pub fn with_payload(mut self, payload: impl Into<Payload>) -> Self {
+        self.payload = Some(payload.into());
+        self
+    }
+
+    /// The same edit with another priority.
+    #[must_use]
+    pub fn with_priority(mut self, priority: Priority) -> Self {
+        self.priority = Some(priority);
+        self
+    }
+
+    /// The same edit with another due time.
+    #[must_use]
+    pub fn with_due(mut self, due: Due) -> Self {
+        self.due = Some(due);
+        self
+    }
+
+    /// The same edit with another policy.
+    #[must_use]
+    pub fn with_policy(mut self, policy: Policy) -> Self {
+        self.policy = Some(policy);
+        self
+    }
+
     fn check(&self, bounds: &Bounds) -> Result<(), Error> {
         let payload = self.payload.as_ref().map_or(0, Payload::len);
         check_size("the payload's size in bytes", payload, bounds.payload_bytes_max)?;

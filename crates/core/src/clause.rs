@@ -232,9 +232,10 @@ clauses! {
          Replayed or Stale one makes none. To use the parent's own id is `Invalid`.";
     ENQ_9 "LH-ENQ-9" Core N
         "An id whose task left, by success, cancel, purge or delete, MUST be remembered for \
-         `id_memory` with its last `shown` and decision id: enqueue then answers Duplicate(left), \
-         and a repeated commit Replayed. The time is set per queue and is 60 s by default; 0 is \
-         allowed, and the docs of that queue then say so.";
+         `id_memory` with its last `shown`, decision id and state: enqueue then answers \
+         Duplicate(left), a repeated commit Replayed, and get what is remembered. The time is \
+         set per queue and is 60 s by default; 0 is allowed, and the docs of that queue then say \
+         so.";
     ENQ_10 "LH-ENQ-10" Core N
         "A backend's bounds state every rule of size and name. Core checks them when the handler \
          adds a follow-up, so that the handler meets the error and the commit never does.";

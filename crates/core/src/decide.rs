@@ -5,7 +5,7 @@
 
 use crate::{
     Backoff, Bounds, Budget, Change, DeadReason, Delivery, Edit, Error, Event, Jitter, Keep, Lease,
-    NewTask, OnLeased, Payload, Retention, Role, Task, To, When,
+    NewTask, OnLeased, Payload, Retention, Role, State, Task, To, When,
 };
 use std::time::Duration;
 
@@ -155,7 +155,7 @@ pub fn run(lease: &Lease, outcome: Outcome, seed: u64) -> Change {
         }
         Outcome::Corrupt => return bury(DeadReason::Corrupt, Event::Corrupt),
     };
-    change.keep = keep(change.to, lease.policy.retention);
+    change.keep = kept(change.to, lease.policy.retention);
     change
 }
 
@@ -199,7 +199,7 @@ pub fn rescue(lease: &Lease) -> Change {
             .with_message("the lease lapsed and the rescue budget is spent")
     };
     if !blind {
-        change.keep = keep(change.to, lease.policy.retention);
+        change.keep = kept(change.to, lease.policy.retention);
     }
     change
 }
@@ -243,23 +243,21 @@ impl Operator {
 /// # Errors
 /// Invalid when the state of `seen` does not admit the act.
 pub fn intervene(seen: &Task, act: Intervention, by: &Operator) -> Result<Change, Error> {
-    let (to, event) = match &act {
-        Intervention::Cancel => (To::Cancelled, Event::Cancelled),
-        Intervention::Bury => (To::Dead(DeadReason::Operator), Event::Buried),
-        Intervention::Requeue(_) => (To::Waiting(When::After(Duration::ZERO)), Event::Requeued),
-        Intervention::Edit(_) => (To::Same, Event::Edited),
-        Intervention::Delete => (To::Gone, Event::Deleted),
-        Intervention::Redrive => (To::Waiting(When::After(Duration::ZERO)), Event::Redriven),
-    };
-    let mut change = Change::new(Role::Operator, to, event).with_message(&by.reason);
-    change.actor = Some(by.name.clone());
-    change.keep = keep(to, seen.policy.retention);
-    match act {
-        Intervention::Requeue(on_leased) => change.on_leased = on_leased,
-        Intervention::Edit(edit) => change.edit = Some(Box::new(edit)),
-        Intervention::Redrive => change.budget = Budget::Reset,
-        Intervention::Cancel | Intervention::Bury | Intervention::Delete => {}
+    let act_of = |to, event| Change::new(Role::Operator, to, event);
+    let now = To::Waiting(When::After(Duration::ZERO));
+    let mut change = match act {
+        Intervention::Cancel => act_of(To::Cancelled, Event::Cancelled),
+        Intervention::Bury => act_of(To::Dead(DeadReason::Operator), Event::Buried),
+        Intervention::Requeue(on_leased) => Change { on_leased, ..act_of(now, Event::Requeued) },
+        Intervention::Edit(edit) => {
+            Change { edit: Some(Box::new(edit)), ..act_of(To::Same, Event::Edited) }
+        }
+        Intervention::Delete => act_of(To::Gone, Event::Deleted),
+        Intervention::Redrive => act_of(now, Event::Redriven).with_budget(Budget::Reset),
     }
+    .with_message(&by.reason);
+    change.actor = Some(by.name.clone());
+    change.keep = kept(change.to, seen.policy.retention);
     if change.fits(seen.state) {
         return Ok(change);
     }
@@ -267,13 +265,11 @@ pub fn intervene(seen: &Task, act: Intervention, by: &Operator) -> Result<Change
     Err(Error::invalid(what).with_task(&seen.task_ref))
 }
 
-/// What the task's own policy says about how long it stays; `None` leaves it to the queue.
-fn keep(to: To, retention: Retention) -> Option<Keep> {
+/// The policy's word about how long the task stays; what does not end it needs none.
+fn kept(to: To, retention: Retention) -> Option<Keep> {
     match to {
-        To::Succeeded => retention.succeeded,
-        To::Cancelled => retention.cancelled,
-        To::Dead(reason) => retention.of_dead(reason),
-        To::Waiting(_) | To::Same | To::Gone => None,
+        To::Same | To::Gone => None,
+        _ => retention.of(to.state(State::Waiting)),
     }
 }
 
@@ -290,7 +286,7 @@ mod tests {
     }
 
     fn lease(delivery: Delivery) -> Lease {
-        Lease::of(&task(delivery), Purpose::Run, Timestamp::from_millis(0))
+        Lease::of(task(delivery), Timestamp::from_millis(0))
     }
 
     fn failed(retry: Retry) -> Outcome {
@@ -415,7 +411,7 @@ mod tests {
     #[test]
     fn a_lost_task_stays_a_day_whatever_its_policy_says() {
         let mut lapsed = lease(Delivery::NotAfterLoss);
-        lapsed.policy.retention = Retention { dead: Some(Keep::For(HOUR)), ..Retention::default() };
+        lapsed.policy.retention = Retention::default().with_dead(Keep::For(HOUR));
         assert_eq!(rescue(&lapsed).keep, Some(Keep::For(24 * HOUR)));
     }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::clock::Timestamp;
 use crate::limit::LimitKey;
 use crate::policy::Policy;
-use crate::task::{Headers, Payload, Priority, TaskRef};
+use crate::task::{Headers, Payload, Priority, State, Task, TaskRef};
 
 /// A fencing token: for one task always growing, never used twice (LH-FENCE-1).
 ///
@@ -115,30 +115,35 @@ pub struct Lease {
 }
 
 impl Lease {
-    /// The lease of `task` as it stands after a claim at `now`.
+    /// The lease of `task` as it stands after a claim at `now`; its history, result and the
+    /// like are left behind. A task that is not leased counts as claimed to run.
     #[must_use]
-    pub fn of(task: &crate::task::Task, purpose: Purpose, now: Timestamp) -> Self {
+    pub fn of(task: Task, now: Timestamp) -> Self {
+        let purpose = match task.state {
+            State::Leased(purpose) => purpose,
+            _ => Purpose::Run,
+        };
         Self {
-            task_ref: task.task_ref.clone(),
+            task_ref: task.task_ref,
             fence: task.fence,
             purpose,
             ttl_left: task.until.map_or(Duration::ZERO, |until| until.since(now)),
             run: task.run,
-            kind: task.kind.clone(),
-            payload: task.payload.clone(),
-            headers: task.headers.clone(),
+            kind: task.kind,
+            payload: task.payload,
+            headers: task.headers,
             priority: task.priority,
             policy: task.policy,
-            limit: task.limit.clone(),
-            unique: task.unique.clone(),
+            limit: task.limit,
+            unique: task.unique,
             enqueued_at: task.enqueued_at,
             due: task.due,
             attempt: task.attempt,
             failures: task.failures,
             rescues: task.rescues,
             takeovers: task.takeovers,
-            note: task.note.clone(),
-            corrupt: task.corrupt.clone(),
+            note: task.note,
+            corrupt: task.corrupt,
         }
     }
 

@@ -35,14 +35,14 @@ pub use memory::MemoryBackend;
 pub use policy::{Backoff, Delivery, Jitter, Keep, Policy, Retention, RetryPolicy};
 pub use query::{Counts, Cursor, Events, Filter, Page, QueueInfo, QueuePage, QueueSettings};
 pub use request::{
-    Claim, Commit, CommitItem, Configure, Enqueue, List, Purge, Queues, Renew, RenewItem, Request,
-    Ticket,
+    Claim, Commit, CommitItem, Configure, Count, Enqueue, Get, List, Purge, Queues, Renew,
+    RenewItem, Request, Ticket,
 };
 pub use task::{
     DeadReason, Due, Headers, History, NewTask, Payload, Priority, Shown, State, Status, Task,
     TaskRef,
 };
 pub use verdict::{
-    Applied, Claimed, CommitVerdict, DuplicateCause, EnqueueVerdict, Left, LostReason, Purged,
-    RenewVerdict,
+    Applied, Claimed, CommitVerdict, DuplicateCause, EnqueueVerdict, Found, Left, LostReason,
+    Purged, RenewVerdict,
 };

@@ -50,6 +50,9 @@ pub struct Bounds {
     pub note_bytes_max: usize,
     /// Most items in one call of enqueue, renew, commit or purge.
     pub batch_max: usize,
+    /// Largest sum of the payloads in one enqueue, in bytes. A claim or a page whose payloads
+    /// come to more may be cut short, with `more` or a cursor.
+    pub batch_bytes_max: usize,
     /// Most leases of one claim.
     pub claim_max: usize,
     /// Most kinds that one claim may name.
@@ -74,6 +77,7 @@ impl Default for Bounds {
             headers_bytes_max: 16 << 10,
             note_bytes_max: 64 << 10,
             batch_max: 1_000,
+            batch_bytes_max: 64 << 20,
             claim_max: 1_000,
             kinds_max: 100,
             follow_max: 100,

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
 use crate::limit::Bounds;
-use crate::task::DeadReason;
+use crate::task::{DeadReason, State};
 
 /// What follows a run that did not succeed, and how long the finished task stays.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -253,6 +253,7 @@ impl Keep {
 ///
 /// A task's own word goes before its queue's, and the queue's before [`Retention::DEFAULT`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Retention {
     /// After Succeeded.
     pub succeeded: Option<Keep>,
@@ -273,12 +274,39 @@ impl Retention {
         dead: Some(Keep::Forever),
     };
 
-    /// How long a task stays that died for `reason`: Dead(Lost) at least a day (LH-DEAD-6).
+    /// The same retention with its word about Succeeded.
     #[must_use]
-    pub fn of_dead(self, reason: DeadReason) -> Option<Keep> {
-        match (reason, self.dead) {
-            (DeadReason::Lost, Some(Keep::For(time))) => Some(Keep::For(time.max(Self::LOST_MIN))),
-            (_, dead) => dead,
+    pub const fn with_succeeded(mut self, keep: Keep) -> Self {
+        self.succeeded = Some(keep);
+        self
+    }
+
+    /// The same retention with its word about Cancelled.
+    #[must_use]
+    pub const fn with_cancelled(mut self, keep: Keep) -> Self {
+        self.cancelled = Some(keep);
+        self
+    }
+
+    /// The same retention with its word about Dead.
+    #[must_use]
+    pub const fn with_dead(mut self, keep: Keep) -> Self {
+        self.dead = Some(keep);
+        self
+    }
+
+    /// How long a task stays that has ended in `state`; `None` where this says nothing, and
+    /// for a task that has not ended. Dead(Lost) stays a day at least (LH-DEAD-6).
+    #[must_use]
+    pub fn of(self, state: State) -> Option<Keep> {
+        match (state, self.dead) {
+            (State::Waiting | State::Leased(_), _) => None,
+            (State::Succeeded, _) => self.succeeded,
+            (State::Cancelled, _) => self.cancelled,
+            (State::Dead(DeadReason::Lost), Some(Keep::For(time))) => {
+                Some(Keep::For(time.max(Self::LOST_MIN)))
+            }
+            (State::Dead(_), dead) => dead,
         }
     }
 

@@ -110,7 +110,7 @@ impl Page {
 }
 
 /// How many tasks of a queue are in which status, and what happened in it.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Counts {
     /// Tasks by status: each of the seven is present, and they sum to the queue's tasks
@@ -121,6 +121,12 @@ pub struct Counts {
 }
 
 impl Counts {
+    /// No task in any status, and what happened; for backends.
+    #[must_use]
+    pub fn new(events: Events) -> Self {
+        Self { tasks: Status::ALL.map(|status| (status, 0)).into(), events }
+    }
+
     /// The number of tasks in `status`.
     #[must_use]
     pub fn of(&self, status: Status) -> u64 {

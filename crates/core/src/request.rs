@@ -72,6 +72,8 @@ impl Request for Enqueue {
     fn check(&self, bounds: &Bounds) -> Result<(), Error> {
         bounds.check_name("queue", &self.queue)?;
         check_size("the number of tasks", self.tasks.len(), bounds.batch_max)?;
+        let bytes = self.tasks.iter().map(|new| new.payload.len()).sum();
+        check_size("the payloads' sum in bytes", bytes, bounds.batch_bytes_max)?;
         self.tasks.iter().try_for_each(|new| new.check(bounds))
     }
 }
@@ -302,6 +304,58 @@ fn check_distinct<'a>(tasks: impl Iterator<Item = &'a TaskRef>) -> Result<(), Er
         }
     }
     Ok(())
+}
+
+/// Asks for one task.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Get {
+    /// Queue and id.
+    pub task: TaskRef,
+}
+
+impl Get {
+    /// Reads `task`.
+    #[must_use]
+    pub fn new(task: TaskRef) -> Self {
+        Self { task }
+    }
+}
+
+impl Request for Get {
+    fn needs(&self) -> Features {
+        Features::empty()
+    }
+
+    fn check(&self, bounds: &Bounds) -> Result<(), Error> {
+        self.task.check(bounds)
+    }
+}
+
+/// Asks how many tasks of a queue are in which status.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Count {
+    /// The queue.
+    pub queue: String,
+}
+
+impl Count {
+    /// Counts the tasks of `queue`.
+    #[must_use]
+    pub fn new(queue: impl Into<String>) -> Self {
+        Self { queue: queue.into() }
+    }
+}
+
+impl Request for Count {
+    fn needs(&self) -> Features {
+        Features::empty()
+    }
+
+    fn check(&self, bounds: &Bounds) -> Result<(), Error> {
+        bounds.check_name("queue", &self.queue)
+    }
 }
 
 /// Asks for one page of a queue's tasks.

@@ -3,8 +3,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::change::Record;
+use crate::change::{Change, Event, Record};
+use crate::clock::Timestamp;
 use crate::error::{Error, ErrorKind};
+use crate::lease::Fence;
 use crate::policy::{Policy, Retention};
 use crate::task::Headers;
 
@@ -31,18 +33,36 @@ pub fn decode_terms(text: &str) -> Result<(Policy, Headers), Error> {
     from_text::<Terms<Headers>>(text, "a task's terms").map(|terms| (terms.policy, terms.headers))
 }
 
-/// A record of the history as text.
-#[must_use]
-pub fn encode_record(record: &Record) -> String {
-    to_text(record)
+/// What a record of the history says beyond the numbers that only the store knows.
+#[derive(Serialize, Deserialize)]
+struct Cause {
+    event: Event,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    message: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    actor: Option<String>,
 }
 
-/// A record of the history from text.
+/// A change's event, message and actor as text; the store keeps instant, fence and attempt
+/// of the record beside it.
+#[must_use]
+pub fn encode_cause(change: &Change) -> String {
+    let Change { event, message, actor, .. } = change;
+    to_text(&Cause { event: *event, message: message.clone(), actor: actor.clone() })
+}
+
+/// A record of the history from its text and the three numbers beside it.
 ///
 /// # Errors
-/// Corrupt when the text is not what [`encode_record`] wrote.
-pub fn decode_record(text: &str) -> Result<Record, Error> {
-    from_text(text, "a record of the history")
+/// Corrupt when the text is not what [`encode_cause`] wrote.
+pub fn decode_record(
+    text: &str,
+    at: Timestamp,
+    shown: Fence,
+    attempt: u32,
+) -> Result<Record, Error> {
+    let Cause { event, message, actor } = from_text(text, "a record of the history")?;
+    Ok(Record { at, fence: shown.value(), attempt, event, message, actor })
 }
 
 /// A queue's retention as text.

@@ -177,8 +177,19 @@ impl NewTask {
     /// and has no default (LH-MODE-1).
     #[must_use]
     pub fn new(kind: impl Into<String>, payload: impl Into<Payload>, delivery: Delivery) -> Self {
+        Self::named(id::task_id(), kind, payload, delivery)
+    }
+
+    /// The same under an id of the caller's own.
+    #[must_use]
+    pub fn named(
+        id: impl Into<String>,
+        kind: impl Into<String>,
+        payload: impl Into<Payload>,
+        delivery: Delivery,
+    ) -> Self {
         Self {
-            id: id::task_id(),
+            id: id.into(),
             kind: kind.into(),
             payload: payload.into(),
             headers: Headers::new(),
@@ -395,6 +406,12 @@ names! { State {
     Self::Cancelled => "cancelled" = Self::Cancelled,
 } }
 
+names! { Role {
+    Self::Worker => "worker" = Self::Worker,
+    Self::Rescuer => "rescuer" = Self::Rescuer,
+    Self::Operator => "operator" = Self::Operator,
+} }
+
 names! { Status {
     Self::Ready => "ready" = Self::Ready,
     Self::Scheduled => "scheduled" = Self::Scheduled,
@@ -407,6 +424,7 @@ names! { Status {
 
 /// The last applied commit of a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Shown {
     /// The fence that it showed.
     pub fence: Fence,
@@ -414,6 +432,14 @@ pub struct Shown {
     pub decision: DecisionId,
     /// Who decided.
     pub by: Role,
+}
+
+impl Shown {
+    /// The commit `decision` by `by` that showed `fence`.
+    #[must_use]
+    pub fn new(fence: Fence, decision: DecisionId, by: Role) -> Self {
+        Self { fence, decision, by }
+    }
 }
 
 /// What a task went through: the first record and the newest ones, oldest first (LH-RETRY-5).

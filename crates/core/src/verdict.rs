@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use crate::change::Role;
 use crate::clock::Timestamp;
 use crate::id::DecisionId;
 use crate::lease::{Fence, Lease};
@@ -87,7 +88,7 @@ pub enum LostReason {
     /// Another claim or decision came, and this is the fence now. A success is still worth
     /// a commit: where it comes too late, its verdict says so (LH-LATE-1).
     Taken(Fence),
-    /// An operator cancelled the task, and it is still there (LH-RENEW-6).
+    /// An operator cancelled the task, and nobody acted on it since (LH-RENEW-6).
     Cancelled,
     /// An operator took the lease away.
     Revoked,
@@ -158,30 +159,49 @@ impl Purged {
     }
 }
 
+/// What a store knows under a task's name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Found {
+    /// The task.
+    Task(Box<Task>),
+    /// It has left, and this is remembered of it.
+    Left(Left),
+    /// No task, or one that left too long ago.
+    Nothing,
+}
+
 /// What is remembered of a task that has left (LH-ENQ-9).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Left {
-    /// The last applied commit; `None` if there was none.
-    pub shown: Option<Shown>,
-    /// The last fence that the task had.
-    pub fence: Fence,
+    /// The last applied commit: a task leaves only when it has ended, so there was one.
+    pub shown: Shown,
+    /// The state in which it ended.
+    pub state: State,
 }
 
 impl Left {
+    /// What is remembered of a task that ended in `state` by the commit `shown`.
+    #[must_use]
+    pub fn new(shown: Shown, state: State) -> Self {
+        Self { shown, state }
+    }
+
     /// What a commit of `decision` that shows `fence` is told.
     pub fn refusal(&self, fence: Fence, decision: DecisionId) -> CommitVerdict {
-        if is_replay(self.shown, fence, decision) {
+        if is_replay(Some(self.shown), fence, decision) {
             return CommitVerdict::Replayed;
         }
-        CommitVerdict::Stale { fence: self.shown.map_or(self.fence, |s| s.fence), state: None }
+        CommitVerdict::Stale { fence: self.shown.fence, state: None }
     }
 
     /// What a renew that shows `fence` is told.
     #[must_use]
     pub fn lost(&self, fence: Fence) -> LostReason {
-        match self.shown {
-            Some(shown) if shown.fence == fence => decided_by(shown, None),
-            _ => LostReason::Gone,
+        if self.shown.fence == fence {
+            decided_by(self.shown, self.state)
+        } else {
+            LostReason::Gone
         }
     }
 }
@@ -211,7 +231,7 @@ impl Task {
         }
         Some(match self.shown {
             _ if fence < self.born => LostReason::Gone,
-            Some(shown) if shown.fence == fence => decided_by(shown, Some(self.state)),
+            Some(shown) if shown.fence == fence => decided_by(shown, self.state),
             _ => LostReason::Taken(self.fence),
         })
     }
@@ -221,10 +241,9 @@ fn is_replay(shown: Option<Shown>, fence: Fence, decision: DecisionId) -> bool {
     shown.is_some_and(|shown| shown.fence == fence && shown.decision == decision)
 }
 
-fn decided_by(shown: Shown, state: Option<State>) -> LostReason {
-    use crate::change::Role;
+fn decided_by(shown: Shown, state: State) -> LostReason {
     match (shown.by, state) {
-        (Role::Operator, Some(State::Cancelled)) => LostReason::Cancelled,
+        (Role::Operator, State::Cancelled) => LostReason::Cancelled,
         (Role::Operator, _) => LostReason::Revoked,
         (Role::Worker | Role::Rescuer, _) => LostReason::Decided,
     }

@@ -53,12 +53,7 @@ impl Queue {
     /// The lease of a claim that still goes on.
     fn held(&self, id: &str, fence: Fence, now: Timestamp) -> Option<Lease> {
         let task = &self.tasks.get(id)?.task;
-        match task.state {
-            State::Leased(purpose) if self.lost(task, fence, now).is_none() => {
-                Some(Lease::of(task, purpose, now))
-            }
-            _ => None,
-        }
+        self.lost(task, fence, now).is_none().then(|| Lease::of(task.clone(), now))
     }
 
     pub fn forget_claims(&mut self, now: Timestamp) {
@@ -147,7 +142,7 @@ impl Queue {
             Purpose::Rescue => self.events.lapsed += 1,
         }
         task.state = State::Leased(request.purpose);
-        let lease = Lease::of(task, request.purpose, now);
+        let lease = Lease::of(task.clone(), now);
         self.place(id);
         lease
     }

@@ -6,7 +6,7 @@ use super::Source;
 use super::queue::Queue;
 use crate::{
     Applied, Bounds, Budget, Capabilities, Change, CommitItem, CommitVerdict, Edit, Error, Fence,
-    Keep, Purpose, Retention, Role, Shown, State, Task, TaskRef, Timestamp, To, When,
+    Keep, Purpose, Role, Shown, State, Task, TaskRef, Timestamp, To,
 };
 
 pub(super) fn commit(
@@ -65,7 +65,7 @@ impl Queue {
         let overdue = current
             && change.by != Role::Operator
             && entry.task.until.is_some_and(|until| until <= now);
-        let shown = Shown { fence: guard.fence, decision, by: change.by };
+        let shown = Shown::new(guard.fence, decision, change.by);
         let fence = source.fence();
         self.apply(id, &change, shown, fence, bounds, now);
         let follow_ups = change.follow_ups.into_iter();
@@ -113,33 +113,31 @@ impl Queue {
         if let Some(edit) = change.edit.as_deref() {
             rewrite(task, edit, now);
         }
+        task.state = change.to.state(task.state);
+        if let To::Waiting(when) = change.to {
+            task.due = when.instant(task.due, now);
+        }
+        let keep = change.keep.or(self.settings.retention.of(task.state));
         if change.to != To::Same {
             entry.expires = None;
             task.result = change.result.clone();
+            task.finished_at = task.state.is_finished().then_some(now);
         }
-        let (state, keep) = arrival(task, change, self.settings.retention, now);
-        task.state = state;
-        task.finished_at = match change.to {
-            To::Same => task.finished_at,
-            _ => Some(now).filter(|_| state.is_finished()),
-        };
         let limit = task.limit.clone();
         if change.by == Role::Worker {
             self.free_slot(id, limit.as_ref(), shown.fence);
         }
-        match change.to {
-            To::Waiting(_) if change.is_redrive() => self.take_key(id, now),
-            To::Waiting(_) | To::Same => {}
-            To::Succeeded | To::Dead(_) | To::Cancelled | To::Gone => self.free_key(id),
+        if change.is_redrive() {
+            self.take_key(id, now);
         }
-        self.count(change);
         self.place(id);
-        if let Some(keep) = keep {
-            self.settle(id, keep, now);
+        match change.to {
+            To::Waiting(_) | To::Same => {}
+            To::Gone => self.finish(id, Keep::NOT, now),
+            To::Succeeded | To::Dead(_) | To::Cancelled => {
+                self.finish(id, keep.unwrap_or(Keep::Forever), now);
+            }
         }
-    }
-
-    fn count(&mut self, change: &Change) {
         self.events.buried += u64::from(matches!(change.to, To::Dead(_)));
         self.events.rescued += u64::from(change.budget == Budget::SpendRescue);
     }
@@ -161,26 +159,4 @@ fn rewrite(task: &mut Task, edit: &Edit, now: Timestamp) {
     task.priority = edit.priority.unwrap_or(task.priority);
     task.due = edit.due.map_or(task.due, |due| due.instant(now));
     task.policy = edit.policy.unwrap_or(task.policy);
-}
-
-/// The state that a change ends in, and for a finished one how long the task stays.
-fn arrival(
-    task: &mut Task,
-    change: &Change,
-    queue: Retention,
-    now: Timestamp,
-) -> (State, Option<Keep>) {
-    let or_queue = |keep: Option<Keep>| Some(change.keep.or(keep).unwrap_or(Keep::Forever));
-    match change.to {
-        To::Waiting(When::Unchanged) => (State::Waiting, None),
-        To::Waiting(When::After(delay)) => {
-            task.due = now.after(delay);
-            (State::Waiting, None)
-        }
-        To::Succeeded => (State::Succeeded, or_queue(queue.succeeded)),
-        To::Dead(reason) => (State::Dead(reason), or_queue(queue.of_dead(reason))),
-        To::Cancelled => (State::Cancelled, or_queue(queue.cancelled)),
-        To::Same => (task.state, None),
-        To::Gone => (State::Cancelled, Some(Keep::NOT)),
-    }
 }

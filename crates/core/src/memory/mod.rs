@@ -21,10 +21,10 @@ use tokio::sync::Notify;
 use self::queue::Queue;
 use crate::request::admit;
 use crate::{
-    Backend, Capabilities, Claim, Claimed, Clock, Commit, CommitVerdict, Configure, Counts, Cursor,
-    Durability, Enqueue, EnqueueVerdict, Error, Failover, Features, Fence, List, Page, Purge,
-    Purged, QueueInfo, QueuePage, QueueSettings, Queues, Renew, RenewVerdict, Task, TaskRef,
-    Timestamp, Wake,
+    Backend, Capabilities, Claim, Claimed, Clock, Commit, CommitVerdict, Configure, Count, Counts,
+    Cursor, Durability, Enqueue, EnqueueVerdict, Error, Events, Failover, Features, Fence, Found,
+    Get, List, Page, Purge, Purged, QueueInfo, QueuePage, QueueSettings, Queues, Renew,
+    RenewVerdict, Timestamp, Wake,
 };
 
 /// A store in this process's memory: for documentation, for tests of your own, and as the
@@ -73,8 +73,7 @@ impl MemoryBackend {
     /// An empty store on this clock.
     #[must_use]
     pub fn on_clock(clock: impl Into<Clock>) -> Self {
-        let durability =
-            Durability { process_crash: false, host_crash: false, failover: Failover::No };
+        let durability = Durability::new(false, false, Failover::Single);
         Self {
             capabilities: Capabilities::new("memory", Features::all(), durability),
             clock: clock.into(),
@@ -165,11 +164,11 @@ impl Backend for MemoryBackend {
         Ok(verdicts)
     }
 
-    async fn get(&self, task: &TaskRef) -> Result<Option<Task>, Error> {
-        task.check(&self.capabilities.bounds)?;
-        let (store, _) = self.locked();
-        let entry = store.queues.get(&task.queue).and_then(|queue| queue.tasks.get(&task.id));
-        Ok(entry.map(|entry| entry.task.clone()))
+    async fn get(&self, request: Get) -> Result<Found, Error> {
+        admit(&self.capabilities, &request)?;
+        let (store, now) = self.locked();
+        let queue = store.queues.get(&request.task.queue);
+        Ok(queue.map_or(Found::Nothing, |queue| queue.find(&request.task.id, now)))
     }
 
     async fn list(&self, request: List) -> Result<Page, Error> {
@@ -183,11 +182,11 @@ impl Backend for MemoryBackend {
         Ok(queue.map(|queue| queue.list(&request, after, now)).unwrap_or_default())
     }
 
-    async fn counts(&self, queue: &str) -> Result<Counts, Error> {
-        self.capabilities.bounds.check_name("queue", queue)?;
+    async fn counts(&self, request: Count) -> Result<Counts, Error> {
+        admit(&self.capabilities, &request)?;
         let (store, now) = self.locked();
-        let empty = Queue::default();
-        Ok(store.queues.get(queue).unwrap_or(&empty).counts(now))
+        let queue = store.queues.get(&request.queue);
+        Ok(queue.map_or_else(|| Counts::new(Events::default()), |queue| queue.counts(now)))
     }
 
     async fn queues(&self, request: Queues) -> Result<QueuePage, Error> {

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use super::Source;
 use super::claim::ClaimRecord;
 use crate::{
-    ClaimerId, Counts, Cursor, DuplicateCause, EnqueueVerdict, Events, Fence, Keep, Left, LimitKey,
-    List, NewTask, Page, Purged, QueueSettings, State, Status, Task, TaskRef, Timestamp,
+    ClaimerId, Counts, Cursor, DuplicateCause, EnqueueVerdict, Events, Fence, Found, Keep, Left,
+    LimitKey, List, NewTask, Page, Purged, QueueSettings, State, Task, TaskRef, Timestamp,
 };
 
 /// A stored task and what only the store needs of it.
@@ -93,7 +93,7 @@ impl Queue {
     }
 
     /// Frees the unique key of a task that has just finished, if the task still holds it.
-    pub fn free_key(&mut self, id: &str) {
+    fn free_key(&mut self, id: &str) {
         let Some(task) = self.tasks.get(id).map(|entry| &entry.task) else { return };
         let Some(key) = task.unique.clone() else { return };
         if self.keys.get(&key).is_some_and(|holder| holder == id) {
@@ -154,8 +154,10 @@ impl Queue {
         self.left.get(id).filter(|(_, until)| *until > now).map(|(left, _)| *left)
     }
 
-    /// Sets when a task that has just finished may leave, and lets it leave if that is now.
-    pub fn settle(&mut self, id: &str, keep: Keep, now: Timestamp) {
+    /// Frees the key of a task that has just finished, sets when the task may leave, and lets
+    /// it leave if that is now.
+    pub fn finish(&mut self, id: &str, keep: Keep, now: Timestamp) {
+        self.free_key(id);
         let Some(entry) = self.tasks.get_mut(id) else { return };
         let stays = entry.task.held_until.filter(|held| *held > now);
         entry.expires = match keep {
@@ -170,10 +172,9 @@ impl Queue {
     /// Removes a finished task; only the remembered id stays (LH-PURGE-2).
     fn leave(&mut self, id: &str, now: Timestamp) {
         let Some(Entry { task, .. }) = self.tasks.remove(id) else { return };
-        if !self.settings.id_memory.is_zero() {
-            let until = now.after(self.settings.id_memory);
-            let left = Left { shown: task.shown, fence: task.fence };
-            self.left.insert(id.to_owned(), (left, until));
+        let until = now.after(self.settings.id_memory);
+        if let Some(shown) = task.shown.filter(|_| until > now) {
+            self.left.insert(id.to_owned(), (Left::new(shown, task.state), until));
         }
     }
 
@@ -207,9 +208,16 @@ impl Queue {
         Page::new(found.into_iter().map(|entry| entry.task.clone()).collect(), next)
     }
 
+    pub fn find(&self, id: &str, now: Timestamp) -> Found {
+        match (self.tasks.get(id), self.remembered(id, now)) {
+            (Some(entry), _) => Found::Task(Box::new(entry.task.clone())),
+            (None, Some(left)) => Found::Left(left),
+            (None, None) => Found::Nothing,
+        }
+    }
+
     pub fn counts(&self, now: Timestamp) -> Counts {
-        let mut counts = Counts { events: self.events, ..Counts::default() };
-        counts.tasks = Status::ALL.map(|status| (status, 0)).into();
+        let mut counts = Counts::new(self.events);
         for entry in self.tasks.values() {
             *counts.tasks.entry(entry.task.status(now)).or_default() += 1;
         }
