@@ -6,7 +6,7 @@ use std::time::Duration;
 use leasehold_core::decide::{self, Intervention, Operator, Outcome, Retry};
 use leasehold_core::{
     Applied, Backend, BackendExt, Change, Claim, Claimed, CommitItem, CommitVerdict, Configure,
-    Delivery, EnqueueVerdict, Error, Fence, Guard, Lease, NewTask, Purpose, RenewItem,
+    Delivery, Enqueue, EnqueueVerdict, Error, Fence, Guard, Lease, NewTask, Purpose, RenewItem,
     RenewVerdict, Task, TaskRef,
 };
 
@@ -58,6 +58,14 @@ impl Actor {
     /// When the call failed.
     pub async fn try_enqueue(&self, new: NewTask) -> Result<EnqueueVerdict, Error> {
         self.backend.enqueue_one(Context::QUEUE, new).await
+    }
+
+    /// Enqueues a batch; one reply a task.
+    ///
+    /// # Errors
+    /// When the call failed.
+    pub async fn enqueue_all(&self, new: Vec<NewTask>) -> Result<Vec<EnqueueVerdict>, Error> {
+        self.backend.enqueue(Enqueue::new(Context::QUEUE, new)).await
     }
 
     /// The claim that this actor makes: default queue, every kind, 30 s.
@@ -146,14 +154,30 @@ impl Actor {
         self.backend.commit_one(CommitItem::new(guard, change)).await
     }
 
+    /// Commits this very decision; again, if it was committed before.
+    ///
+    /// # Errors
+    /// When the call failed.
+    pub async fn commit_item(&self, item: &CommitItem) -> Result<CommitVerdict, Error> {
+        self.backend.commit_one(item.clone()).await
+    }
+
+    /// What this actor, as an operator, commits to act on what `seen` shows.
+    ///
+    /// # Errors
+    /// When the state does not admit the act.
+    pub fn decide(&self, seen: &Task, act: Intervention) -> Result<CommitItem, Error> {
+        let by = Operator::new(self.name.clone(), "a case of the suite");
+        let change = decide::intervene(seen, act, &by)?;
+        Ok(CommitItem::new(Guard::new(seen.task_ref.clone(), seen.fence), change))
+    }
+
     /// Acts as an operator on what `seen` shows.
     ///
     /// # Errors
     /// When the state does not admit the act, or the call failed.
     pub async fn act(&self, seen: &Task, act: Intervention) -> Result<CommitVerdict, Error> {
-        let by = Operator::new(self.name.clone(), "a case of the suite");
-        let change = decide::intervene(seen, act, &by)?;
-        self.commit(Guard::new(seen.task_ref.clone(), seen.fence), change).await
+        self.commit_item(&self.decide(seen, act)?).await
     }
 
     /// Reads a task, which must be there.

@@ -16,6 +16,127 @@ macro_rules! __cases {
             race {
                 worker_success_vs_rescue_requeue [LATE_1, LATE_3, COMMIT_1] CORE;
             }
+            oper {
+                stale_act_changes_nothing [OPER_1] CORE;
+                claim_makes_acts_stale [OPER_1] CORE;
+                act_ends_every_older_right [OPER_2] CORE;
+                cancel_of_each_state [OPER_3, RENEW_6] CORE;
+                bury_of_each_state [OPER_6, RENEW_6] CORE;
+                requeue_of_each_state [OPER_4] CORE;
+                requeue_without_revoke_spares_the_run [OPER_4] CORE;
+                edit_of_each_part [OPER_5] CORE;
+                edit_steers_the_next_claim [OPER_5] CORE;
+                other_acts_are_invalid [OPER_3, OPER_4, OPER_5, OPER_6] CORE;
+                delete_leaves_nothing [OPER_7] CORE;
+                act_beats_an_undecided_rescue [OPER_8] CORE;
+                act_after_a_decided_rescue [OPER_8] CORE;
+                history_tells_who_and_why [OPER_10] CORE;
+            }
+            held {
+                no_run_before_the_old_lease_ended [OPER_11] CORE;
+                until_is_never_extended [OPER_11] CORE;
+                deleted_run_leaves_at_its_lease_end [OPER_7, OPER_11] CORE;
+                record_stays [OPER_11] CORE;
+                nothing_by_a_lapsed_lease [OPER_11] CORE;
+                slot_stays_taken [LIMIT_7, LIMIT_3] LIMITS;
+            }
+            dead {
+                kept_whole [DEAD_1] CORE;
+                lost_is_kept_whole [DEAD_1] CORE;
+                dead_in_the_same_step [DEAD_2] CORE;
+                one_entry_for_each_burial [DEAD_2] CORE;
+                no_cap_evicts [DEAD_3] CORE;
+                stays_for_ever_by_default [DEAD_3, DEAD_6] CORE;
+                retention_goes_by_age [DEAD_3] CORE;
+                listed_by_kind_reason_and_time [DEAD_4] CORE;
+                cursor_neither_skips_nor_repeats [DEAD_4] CORE;
+                redrive_once [DEAD_5] CORE;
+                redrive_of_each_finished_state [DEAD_5] CORE;
+                only_an_operator_discards [DEAD_6] CORE;
+                lost_stays_a_day [DEAD_6] CORE;
+                edited_stays_dead_and_listed [DEAD_4, DEAD_3] CORE;
+            }
+            purge {
+                unfinished_never [PURGE_1] CORE;
+                counted_and_bounded [PURGE_1] CORE;
+                leaves_the_remembered_id [PURGE_1, PURGE_2, ENQ_9] CORE;
+                own_retention_goes_first [PURGE_1] CORE;
+                each_ending_has_its_own [PURGE_1] CORE;
+                forever_is_never_over [PURGE_1] CORE;
+                zero_leaves_at_once [PURGE_1, ENQ_9] CORE;
+                counted_from_the_finish [PURGE_1] CORE;
+                late_success_begins_anew [PURGE_1] CORE;
+                one_queue_only [PURGE_1] CORE;
+                next_task_owes_the_old_nothing [PURGE_2] CORE;
+            }
+            limit {
+                never_above_the_number [LIMIT_1, LIMIT_2] LIMITS;
+                blocked_waits_unspent [LIMIT_2] LIMITS;
+                thousand_blocked_hide_nothing [CLAIM_12, LIMIT_2] LIMITS;
+                stale_commit_keeps_slot [LIMIT_3] LIMITS;
+                old_run_cannot_free_new_slot [LIMIT_4] LIMITS;
+                late_success_frees_nothing_twice [LIMIT_1, LIMIT_3, LATE_3] LIMITS;
+                late_success_after_rescue_frees_nothing [LATE_3] LIMITS;
+                every_change_frees_its_own_slot [LIMIT_1, LIMIT_3] LIMITS;
+                freed_by_nobody_else [LIMIT_3] LIMITS;
+                overdue_commit_frees_only_its_own [LIMIT_3] LIMITS;
+                renew_extends_slot [RENEW_3, LIMIT_1, LIMIT_6] LIMITS;
+                dead_holder_frees_at_lease_end [LIMIT_6, LIMIT_1] LIMITS;
+                lowering_revokes_nothing [LIMIT_5, LIMIT_1] LIMITS;
+                zero_stops_the_group [LIMIT_1, LIMIT_2, LIMIT_5] LIMITS;
+                swept_slot_is_never_given_back [RENEW_8, LIMIT_1, LIMIT_3] LIMITS;
+                unset_group_is_invalid [ENQ_5] LIMITS;
+                keys_and_groups_are_apart [LIMIT_1] LIMITS;
+                gone_heir_strands_nobody [LIMIT_6, LIMIT_2] LIMITS;
+                kinds_never_starve_under_a_key [LIMIT_1, CLAIM_10] LIMITS KINDS;
+            }
+            uniq {
+                second_is_duplicate [UNIQ_1, UNIQ_2, ENQ_2] UNIQUE;
+                second_in_a_batch_is_duplicate [UNIQ_1, UNIQ_2] UNIQUE;
+                kept_by_what_goes_on [UNIQ_5, UNIQ_3] UNIQUE;
+                freed_by_each_outcome_that_finishes [UNIQ_3] UNIQUE;
+                freed_by_acts_and_loss [UNIQ_3, UNIQ_5] UNIQUE;
+                freed_by_a_late_success [UNIQ_3, UNIQ_5] UNIQUE;
+                late_failure_frees_nothing [UNIQ_3, LATE_2] UNIQUE;
+                old_holder_frees_nothing [UNIQ_3, LATE_3] UNIQUE;
+                acts_on_old_holder_free_nothing [UNIQ_3] UNIQUE;
+                next_holder_inherits_held_until [UNIQ_3] UNIQUE;
+                inherits_through_others [UNIQ_3, OPER_11] UNIQUE;
+                redrive_conflicts_with_another [UNIQ_4] UNIQUE;
+                redrive_takes_the_key_again [UNIQ_4, UNIQ_3] UNIQUE;
+                keys_belong_to_a_queue [UNIQ_1] UNIQUE;
+            }
+            follow {
+                every_change_brings_them [ENQ_8] FOLLOW_UPS;
+                overdue_and_late_bring_them [ENQ_8] FOLLOW_UPS;
+                replayed_makes_none [ENQ_8] FOLLOW_UPS;
+                stale_and_gone_make_none [ENQ_8] FOLLOW_UPS;
+                duplicate_does_not_undo [ENQ_8] FOLLOW_UPS;
+                own_id_is_invalid [ENQ_8] FOLLOW_UPS;
+                takes_the_parents_key [ENQ_8] FOLLOW_UPS UNIQUE;
+                slot_is_free_for_them [ENQ_8] FOLLOW_UPS LIMITS;
+                as_many_as_may_be [ENQ_8, ENQ_10] FOLLOW_UPS;
+                invalid_one_refuses_its_item_alone [ENQ_8, ENQ_10] FOLLOW_UPS;
+                bounds_are_exact_for_follow_ups [ENQ_10] FOLLOW_UPS;
+                bounds_are_exact_for_enqueue [ENQ_10] CORE;
+                unset_group_refuses_the_item [ENQ_8] FOLLOW_UPS LIMITS;
+                only_a_worker_brings_them [ENQ_8] FOLLOW_UPS;
+                chain_neither_breaks_nor_forks [ENQ_8] FOLLOW_UPS;
+            }
+            replay {
+                returns_what_it_holds [CLAIM_9] REPLAY;
+                returns_only_the_rest [CLAIM_9] REPLAY;
+                returns_nothing_lapsed [CLAIM_9] REPLAY;
+                never_grants_anew [CLAIM_9] REPLAY;
+                smaller_seq_is_superseded [CLAIM_9] REPLAY;
+                repeats_in_a_paused_queue [CLAIM_9] REPLAY;
+                rescue_claims_repeat [CLAIM_9] REPLAY;
+                another_loop_has_its_own [CLAIM_9] REPLAY;
+                kept_until_its_pairs_have_ended [CLAIM_9] REPLAY;
+                kept_for_an_hour_at_least [CLAIM_9] REPLAY;
+                empty_claim_may_grant_later [CLAIM_9] REPLAY;
+                repeat_takes_no_slot [CLAIM_9, LIMIT_1] REPLAY LIMITS;
+            }
         }
     };
 }

@@ -96,16 +96,18 @@ pub trait Backend: Debug + Send + Sync + 'static {
 }
 
 /// Single calls and operator's acts over the verbs of any [`Backend`].
-#[expect(async_fn_in_trait, reason = "implemented for every backend, never by hand")]
 pub trait BackendExt: Backend {
     /// The task, if it is there.
     ///
     /// # Errors
     /// Those of [`Backend::get`].
-    async fn task(&self, task: &TaskRef) -> Result<Option<Task>, Error> {
-        match self.get(Get::new(task.clone())).await? {
-            Found::Task(task) => Ok(Some(*task)),
-            Found::Left(_) | Found::Nothing => Ok(None),
+    fn task(&self, task: &TaskRef) -> impl Future<Output = Result<Option<Task>, Error>> + Send {
+        let found = self.get(Get::new(task.clone()));
+        async {
+            match found.await? {
+                Found::Task(task) => Ok(Some(*task)),
+                Found::Left(_) | Found::Nothing => Ok(None),
+            }
         }
     }
 
@@ -113,24 +115,37 @@ pub trait BackendExt: Backend {
     ///
     /// # Errors
     /// Those of [`Backend::enqueue`].
-    async fn enqueue_one(&self, queue: &str, new: NewTask) -> Result<EnqueueVerdict, Error> {
-        one(self.enqueue(Enqueue::new(queue, vec![new])).await?)
+    fn enqueue_one(
+        &self,
+        queue: &str,
+        new: NewTask,
+    ) -> impl Future<Output = Result<EnqueueVerdict, Error>> + Send {
+        let verdicts = self.enqueue(Enqueue::new(queue, vec![new]));
+        async { one(verdicts.await?) }
     }
 
     /// Renews one lease.
     ///
     /// # Errors
     /// Those of [`Backend::renew`], the item's included.
-    async fn renew_one(&self, item: RenewItem) -> Result<RenewVerdict, Error> {
-        one(self.renew(Renew::new(vec![item])).await?)?
+    fn renew_one(
+        &self,
+        item: RenewItem,
+    ) -> impl Future<Output = Result<RenewVerdict, Error>> + Send {
+        let verdicts = self.renew(Renew::new(vec![item]));
+        async { one(verdicts.await?)? }
     }
 
     /// Commits one decision.
     ///
     /// # Errors
     /// Those of [`Backend::commit`], the item's included.
-    async fn commit_one(&self, item: CommitItem) -> Result<CommitVerdict, Error> {
-        one(self.commit(Commit::new(vec![item])).await?)?
+    fn commit_one(
+        &self,
+        item: CommitItem,
+    ) -> impl Future<Output = Result<CommitVerdict, Error>> + Send {
+        let verdicts = self.commit(Commit::new(vec![item]));
+        async { one(verdicts.await?)? }
     }
 
     /// An operator's act on the task as it was seen: decides, and commits with the fence of
@@ -139,15 +154,15 @@ pub trait BackendExt: Backend {
     /// # Errors
     /// Invalid when the state of `seen` does not admit the act; else those of
     /// [`Backend::commit`], the item's included.
-    async fn intervene(
+    fn intervene(
         &self,
         seen: &Task,
         act: Intervention,
         by: &Operator,
-    ) -> Result<CommitVerdict, Error> {
-        let change = decide::intervene(seen, act, by)?;
+    ) -> impl Future<Output = Result<CommitVerdict, Error>> + Send {
         let guard = Guard::new(seen.task_ref.clone(), seen.fence);
-        self.commit_one(CommitItem::new(guard, change)).await
+        let change = decide::intervene(seen, act, by);
+        async { self.commit_one(CommitItem::new(guard, change?)).await }
     }
 }
 

@@ -1,5 +1,6 @@
 //! What a test may do to a [`MemoryBackend`] that no caller may.
 
+use crate::clock::Timestamp;
 use crate::memory::MemoryBackend;
 use crate::memory::queue::{Entry, Queue};
 use crate::task::{Payload, State, TaskRef};
@@ -35,13 +36,13 @@ impl MemoryBackend {
     /// Every index entry that no task and no clause explains; empty when all is well.
     #[must_use]
     pub fn residue(&self) -> Vec<String> {
-        let (store, _) = self.locked();
-        store.queues.iter().flat_map(|(name, queue)| queue.residue(name)).collect()
+        let (store, now) = self.locked();
+        store.queues.iter().flat_map(|(name, queue)| queue.residue(name, now)).collect()
     }
 }
 
 impl Queue {
-    fn residue(&self, name: &str) -> Vec<String> {
+    fn residue(&self, name: &str, now: Timestamp) -> Vec<String> {
         let mut found = Vec::new();
         let mut check = |holds: bool, id: &str, what: &str| {
             if !holds {
@@ -62,8 +63,8 @@ impl Queue {
         }
         for ((id, fence), until) in self.slots.values().flatten() {
             let task = self.tasks.get(id).map(|entry| &entry.task);
-            let explained =
-                task.is_some_and(|t| t.run == Some(*fence) || t.held_until >= Some(*until));
+            let explained = *until <= now // It has ended, and the next claim sweeps it.
+                || task.is_some_and(|t| t.run == Some(*fence) || t.held_until >= Some(*until));
             check(explained, id, "has a slot without a lease");
         }
         for (id, Entry { task, seq, .. }) in &self.tasks {
