@@ -7,7 +7,7 @@ pub mod cases;
 mod context;
 mod harness;
 mod run;
-mod scene;
+mod staged;
 mod table;
 mod untested;
 

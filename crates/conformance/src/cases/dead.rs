@@ -13,7 +13,7 @@ use leasehold_core::{
 
 use crate::actor::{Actor, applied, failure};
 use crate::context::{Context, Stop};
-use crate::scene::{Met, Scene, act, after, clear, finished, list, purge_all, stale, take};
+use crate::staged::{Met, Staged, act, after, clear, finished, list, purge_all, stale, take};
 
 const HOUR: Duration = Duration::from_secs(60 * 60);
 const HOUR_MS: i64 = 60 * 60 * 1_000;
@@ -101,7 +101,7 @@ pub(crate) async fn lost_is_kept_whole(cx: &mut Context) -> Result<(), Stop> {
     let worker = cx.actor("worker").await?;
     let mut new = rich("t");
     new.policy.delivery = Delivery::AtLeastOnce { max_rescues: 1 };
-    let scene = Scene::bring(cx, &worker, new, Met::Returned).await?;
+    let scene = Staged::bring(cx, &worker, new, Met::Returned).await?;
     worker.run_one().await?;
     cx.shift(Actor::TTL_MS).await?;
     let rescue = worker.rescue_one().await?;
@@ -147,7 +147,7 @@ pub(crate) async fn dead_in_the_same_step(cx: &mut Context) -> Result<(), Stop> 
 /// A second death after a redrive is a second burial and still one entry; C86.
 pub(crate) async fn one_entry_for_each_burial(cx: &mut Context) -> Result<(), Stop> {
     let worker = cx.actor("worker").await?;
-    let scene = Scene::bring(cx, &worker, Actor::task("t"), Met::Rejected).await?;
+    let scene = Staged::bring(cx, &worker, Actor::task("t"), Met::Rejected).await?;
     applied(worker.act(&scene.task, Intervention::Redrive).await?)?;
     let letters = list(&worker, dead(), 10).await?;
     cx.check(DEAD_2, "dead letters after a redrive", letters, Vec::new());
@@ -196,8 +196,8 @@ pub(crate) async fn no_cap_evicts(cx: &mut Context) -> Result<(), Stop> {
 /// Without a setting a dead letter stays for ever, in full.
 pub(crate) async fn stays_for_ever_by_default(cx: &mut Context) -> Result<(), Stop> {
     let worker = cx.actor("worker").await?;
-    let dead = Scene::bring(cx, &worker, Actor::task("rejected"), Met::Rejected).await?;
-    let lost = Scene::bring(cx, &worker, Actor::task("lost"), Met::Lost).await?;
+    let dead = Staged::bring(cx, &worker, Actor::task("rejected"), Met::Rejected).await?;
+    let lost = Staged::bring(cx, &worker, Actor::task("lost"), Met::Lost).await?;
     for _ in 0..4 {
         cx.shift(100 * DAY_MS).await?;
         cx.check(DEAD_3, "purged", purge_all(&worker).await?, 0);
@@ -217,7 +217,7 @@ pub(crate) async fn retention_goes_by_age(cx: &mut Context) -> Result<(), Stop> 
             "{met:?}{}",
             worker.backend().counts(Count::new(Context::QUEUE)).await?.total()
         );
-        Scene::bring(cx, &worker, Actor::task(&id), met).await?;
+        Staged::bring(cx, &worker, Actor::task(&id), met).await?;
         cx.shift(HOUR_MS).await?;
     }
     // The clock stands at 3 h and 30 s; the three died at 0, 1 h, and 2 h and 30 s.
@@ -271,7 +271,7 @@ pub(crate) async fn listed_by_kind_reason_and_time(cx: &mut Context) -> Result<(
 pub(crate) async fn cursor_neither_skips_nor_repeats(cx: &mut Context) -> Result<(), Stop> {
     let worker = cx.actor("worker").await?;
     for n in 0..12 {
-        Scene::bring(cx, &worker, Actor::task(&format!("t{n:02}")), Met::Rejected).await?;
+        Staged::bring(cx, &worker, Actor::task(&format!("t{n:02}")), Met::Rejected).await?;
     }
     let changed = [("t00", Intervention::Delete), ("t07", Intervention::Redrive)];
     let mut request = List::new(Context::QUEUE, dead(), 3);
@@ -288,7 +288,7 @@ pub(crate) async fn cursor_neither_skips_nor_repeats(cx: &mut Context) -> Result
             }
             let run = worker.run_one().await?;
             applied(worker.succeed(&run).await?)?;
-            Scene::bring(cx, &worker, Actor::task("t12"), Met::Rejected).await?;
+            Staged::bring(cx, &worker, Actor::task("t12"), Met::Rejected).await?;
         }
     }
     let unchanged = |id: &&String| !["t00", "t07", "t12"].contains(&id.as_str());
@@ -334,7 +334,7 @@ pub(crate) async fn redrive_of_each_finished_state(cx: &mut Context) -> Result<(
     let worker = cx.actor("worker").await?;
     for met in Met::ALL.into_iter().filter(|met| met.is_finished()) {
         let what = format!("redrive of a {met:?} task");
-        let scene = Scene::bring(cx, &worker, Actor::task(&format!("{met:?}")), met).await?;
+        let scene = Staged::bring(cx, &worker, Actor::task(&format!("{met:?}")), met).await?;
         cx.shift(2_000).await?;
         let now = scene.now.after(Duration::from_secs(2));
         let mut want = act(&worker, &scene.task, Intervention::Redrive, now).await?;
@@ -353,8 +353,8 @@ pub(crate) async fn redrive_of_each_finished_state(cx: &mut Context) -> Result<(
 /// A discard takes one letter; its late run, a rescue, a claim and purge take none.
 pub(crate) async fn only_an_operator_discards(cx: &mut Context) -> Result<(), Stop> {
     let (worker, operator) = (cx.actor("worker").await?, cx.actor("operator").await?);
-    let scene = Scene::bring(cx, &worker, Actor::task("t"), Met::Lost).await?;
-    let other = Scene::bring(cx, &worker, Actor::task("other"), Met::Rejected).await?;
+    let scene = Staged::bring(cx, &worker, Actor::task("t"), Met::Lost).await?;
+    let other = Staged::bring(cx, &worker, Actor::task("other"), Met::Rejected).await?;
     let (run, rescue) = (scene.run.ok_or_else(|| Stop::because("no run"))?, scene.rescue);
     let late = [failure(), rejected(), Outcome::Released(Entered::No)];
     for outcome in late {
@@ -382,7 +382,7 @@ pub(crate) async fn lost_stays_a_day(cx: &mut Context) -> Result<(), Stop> {
     worker.configure(Configure::new(Context::QUEUE).with_retention(hour)).await?;
     let own = |id| Actor::task(id).with_retention(short(Keep::NOT));
     for new in [Actor::task("queue"), own("own")] {
-        let scene = Scene::bring(cx, &worker, new, Met::Lost).await?;
+        let scene = Staged::bring(cx, &worker, new, Met::Lost).await?;
         cx.shift(DAY_MS - 1).await?;
         cx.check(DEAD_6, "purged 1 ms before a day", purge_all(&worker).await?, 0);
         cx.check_untouched(DEAD_6, "a lost task", &worker, &scene.task).await?;
@@ -390,7 +390,7 @@ pub(crate) async fn lost_stays_a_day(cx: &mut Context) -> Result<(), Stop> {
         cx.check(DEAD_6, "purged after a day", purge_all(&worker).await?, 1);
     }
     // The other reasons have no such least.
-    Scene::bring(cx, &worker, Actor::task("rejected"), Met::Rejected).await?;
+    Staged::bring(cx, &worker, Actor::task("rejected"), Met::Rejected).await?;
     cx.shift(HOUR_MS).await?;
     cx.check(DEAD_6, "purged an hour later", purge_all(&worker).await?, 1);
     Ok(())
@@ -401,7 +401,7 @@ pub(crate) async fn edited_stays_dead_and_listed(cx: &mut Context) -> Result<(),
     let worker = cx.actor("worker").await?;
     let keep = Retention::default().with_dead(Keep::For(HOUR));
     for id in ["a", "b"] {
-        Scene::bring(cx, &worker, Actor::task(id).with_retention(keep), Met::Rejected).await?;
+        Staged::bring(cx, &worker, Actor::task(id).with_retention(keep), Met::Rejected).await?;
     }
     cx.shift(HOUR_MS - 1).await?;
     let edit = Edit::default().with_payload(Vec::new());

@@ -12,7 +12,7 @@ use leasehold_core::{
 
 use crate::actor::{Actor, applied, failure, success};
 use crate::context::{Context, Stop};
-use crate::scene::{Met, Scene, after, clear, ids, outcomes, stale, take};
+use crate::staged::{Met, Staged, after, clear, ids, outcomes, stale, take};
 
 /// The end of a run, with these tasks on it.
 fn bringing(run: &Lease, outcome: Outcome, new: Vec<NewTask>) -> CommitItem {
@@ -76,7 +76,7 @@ pub(crate) async fn every_change_brings_them(cx: &mut Context) -> Result<(), Sto
         if state == State::Dead(DeadReason::Exhausted) {
             new = new.with_retry(RetryPolicy::NONE);
         }
-        let scene = Scene::bring(cx, &worker, new, Met::Running).await?;
+        let scene = Staged::bring(cx, &worker, new, Met::Running).await?;
         let run = scene.run.ok_or_else(|| Stop::because("a scene without its run"))?;
         let follow = vec![rich(&format!("f{n}")), rich(&format!("g{n}"))];
         let item = bringing(&run, outcome, follow);
@@ -97,7 +97,7 @@ pub(crate) async fn overdue_and_late_bring_them(cx: &mut Context) -> Result<(), 
     let worker = cx.actor("worker").await?;
     for met in [Met::Lapsed, Met::Rescuing, Met::Returned, Met::Lost] {
         let what = format!("upon a {met:?} parent");
-        let scene = Scene::bring(cx, &worker, Actor::task(&format!("{met:?}")), met).await?;
+        let scene = Staged::bring(cx, &worker, Actor::task(&format!("{met:?}")), met).await?;
         let run = scene.run.ok_or_else(|| Stop::because("a scene without its run"))?;
         let item = bringing(&run, success(), vec![rich(&format!("f{met:?}"))]);
         let applied = makes(cx, &what, &worker, &item, scene.now).await?;
@@ -110,7 +110,7 @@ pub(crate) async fn overdue_and_late_bring_them(cx: &mut Context) -> Result<(), 
         );
         let id = format!("o{met:?}");
         let task = Actor::task(&format!("{id}1")).with_priority(Priority::HIGHEST);
-        let scene = Scene::bring(cx, &worker, task, Met::Lapsed).await?;
+        let scene = Staged::bring(cx, &worker, task, Met::Lapsed).await?;
         let run = scene.run.ok_or_else(|| Stop::because("a scene without its run"))?;
         let item = bringing(&run, failure(), vec![rich(&id)]);
         let overdue =
@@ -127,7 +127,7 @@ pub(crate) async fn overdue_and_late_bring_them(cx: &mut Context) -> Result<(), 
 /// A repeat makes none, also when what the first had made is long forgotten.
 pub(crate) async fn replayed_makes_none(cx: &mut Context) -> Result<(), Stop> {
     let worker = cx.actor("worker").await?;
-    let scene = Scene::bring(cx, &worker, Actor::task("t"), Met::Running).await?;
+    let scene = Staged::bring(cx, &worker, Actor::task("t"), Met::Running).await?;
     let run = scene.run.ok_or_else(|| Stop::because("a scene without its run"))?;
     let day = Outcome::Snoozed(Duration::from_secs(24 * 60 * 60));
     let item = bringing(&run, day, vec![Actor::task("f"), Actor::task("g")]);
@@ -147,7 +147,7 @@ pub(crate) async fn replayed_makes_none(cx: &mut Context) -> Result<(), Stop> {
         cx.check_untouched(ENQ_8, "the parent", &worker, &parent).await?;
         // Beyond the time for which ids are remembered.
         cx.shift(3_600_000).await?;
-        crate::scene::purge_all(&worker).await?;
+        crate::staged::purge_all(&worker).await?;
     }
     let total = worker.backend().counts(Count::new(Context::QUEUE)).await?.total();
     cx.check(ENQ_8, "the tasks of the queue", total, 1);
@@ -158,7 +158,7 @@ pub(crate) async fn replayed_makes_none(cx: &mut Context) -> Result<(), Stop> {
 pub(crate) async fn stale_and_gone_make_none(cx: &mut Context) -> Result<(), Stop> {
     let worker = cx.actor("worker").await?;
     let new = || vec![Actor::task("f")];
-    let scene = Scene::bring(cx, &worker, Actor::task("t"), Met::Returned).await?;
+    let scene = Staged::bring(cx, &worker, Actor::task("t"), Met::Returned).await?;
     let run = scene.run.ok_or_else(|| Stop::because("a scene without its run"))?;
     for (outcome, state) in outcomes() {
         if state != State::Succeeded {
@@ -220,7 +220,7 @@ pub(crate) async fn duplicate_does_not_undo(cx: &mut Context) -> Result<(), Stop
 /// The parent's own id is Invalid, in whatever place, and nothing of the item happens.
 pub(crate) async fn own_id_is_invalid(cx: &mut Context) -> Result<(), Stop> {
     let worker = cx.actor("worker").await?;
-    let scene = Scene::bring(cx, &worker, Actor::task("t"), Met::Running).await?;
+    let scene = Staged::bring(cx, &worker, Actor::task("t"), Met::Running).await?;
     let run = scene.run.ok_or_else(|| Stop::because("a scene without its run"))?;
     for outcome in [success(), failure()] {
         let item = bringing(&run, outcome, vec![Actor::task("f"), Actor::task("t")]);
@@ -241,7 +241,7 @@ pub(crate) async fn takes_the_parents_key(cx: &mut Context) -> Result<(), Stop> 
     for (n, (outcome, state)) in outcomes().into_iter().enumerate() {
         let (id, next) = (format!("t{n}"), format!("f{n}"));
         let what = format!("a follow-up with the key of its parent after {outcome:?}");
-        let scene = Scene::bring(cx, &worker, keyed(&id), Met::Running).await?;
+        let scene = Staged::bring(cx, &worker, keyed(&id), Met::Running).await?;
         let run = scene.run.ok_or_else(|| Stop::because("a scene without its run"))?;
         let item = bringing(&run, outcome, vec![keyed(&next), keyed("second")]);
         let replies = applied(worker.commit_item(&item).await?)?.follow_ups;
@@ -287,7 +287,7 @@ pub(crate) async fn as_many_as_may_be(cx: &mut Context) -> Result<(), Stop> {
     cx.check_that(ENQ_8, "the most follow-ups of one change", max >= 100, max);
     let names: Vec<_> = (0..=max).map(|n| format!("f{n:05}")).collect();
     let follow = |count: usize| names[..count].iter().map(|id| Actor::task(id)).collect();
-    let scene = Scene::bring(cx, &worker, Actor::task("t"), Met::Running).await?;
+    let scene = Staged::bring(cx, &worker, Actor::task("t"), Met::Running).await?;
     let run = scene.run.ok_or_else(|| Stop::because("a scene without its run"))?;
     let item = bringing(&run, success(), follow(max + 1));
     let kind = worker.commit_item(&item).await.map_err(|error| error.kind());
@@ -326,7 +326,7 @@ fn too_much(bounds: &Bounds) -> Vec<NewTask> {
 pub(crate) async fn invalid_one_refuses_its_item_alone(cx: &mut Context) -> Result<(), Stop> {
     let worker = cx.actor("worker").await?;
     let bounds = worker.backend().capabilities().bounds;
-    let scene = Scene::bring(cx, &worker, Actor::task("t"), Met::Running).await?;
+    let scene = Staged::bring(cx, &worker, Actor::task("t"), Met::Running).await?;
     let run = scene.run.ok_or_else(|| Stop::because("a scene without its run"))?;
     for (n, bad) in too_much(&bounds).into_iter().enumerate() {
         cx.check_that(ENQ_10, "core's own check", bad.check(&bounds).is_err(), &bad.id);
@@ -370,7 +370,7 @@ fn just_enough(bounds: &Bounds) -> Vec<NewTask> {
 pub(crate) async fn bounds_are_exact_for_follow_ups(cx: &mut Context) -> Result<(), Stop> {
     let worker = cx.actor("worker").await?;
     let bounds = worker.backend().capabilities().bounds;
-    let scene = Scene::bring(cx, &worker, Actor::task("t"), Met::Running).await?;
+    let scene = Staged::bring(cx, &worker, Actor::task("t"), Met::Running).await?;
     let run = scene.run.ok_or_else(|| Stop::because("a scene without its run"))?;
     let new = just_enough(&bounds);
     for task in &new {
@@ -401,7 +401,7 @@ pub(crate) async fn bounds_are_exact_for_enqueue(cx: &mut Context) -> Result<(),
 /// A follow-up whose limit group is not set is Invalid as well, and never unlimited.
 pub(crate) async fn unset_group_refuses_the_item(cx: &mut Context) -> Result<(), Stop> {
     let worker = cx.actor("worker").await?;
-    let scene = Scene::bring(cx, &worker, Actor::task("t"), Met::Running).await?;
+    let scene = Staged::bring(cx, &worker, Actor::task("t"), Met::Running).await?;
     let run = scene.run.ok_or_else(|| Stop::because("a scene without its run"))?;
     let limited = Actor::task("f").with_limit(LimitKey::new("g", "k"));
     let item = bringing(&run, success(), vec![Actor::task("good"), limited]);
@@ -419,7 +419,7 @@ pub(crate) async fn unset_group_refuses_the_item(cx: &mut Context) -> Result<(),
 /// Only a worker's change may bring tasks: not a rescuer's, not an operator's.
 pub(crate) async fn only_a_worker_brings_them(cx: &mut Context) -> Result<(), Stop> {
     let worker = cx.actor("worker").await?;
-    let scene = Scene::bring(cx, &worker, Actor::task("t"), Met::Rescuing).await?;
+    let scene = Staged::bring(cx, &worker, Actor::task("t"), Met::Rescuing).await?;
     let back = To::Waiting(When::After(Duration::ZERO));
     let changes = [
         Change::new(Role::Rescuer, back, Event::Lapsed).with_budget(Budget::SpendRescue),

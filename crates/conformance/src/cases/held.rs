@@ -11,7 +11,7 @@ use leasehold_core::{
 
 use crate::actor::{Actor, applied, failure, success};
 use crate::context::{Context, Stop};
-use crate::scene::{Met, Scene, act, clear, finished, ids, purge_all, stale, take};
+use crate::staged::{Met, Staged, act, clear, finished, ids, purge_all, stale, take};
 
 const HELD: RenewVerdict = RenewVerdict::Held { ttl_left: Actor::TTL };
 
@@ -61,7 +61,7 @@ pub(crate) async fn no_run_before_the_old_lease_ended(cx: &mut Context) -> Resul
 /// A second act, a late renew and a late outcome leave the held time as it is.
 pub(crate) async fn until_is_never_extended(cx: &mut Context) -> Result<(), Stop> {
     let (worker, operator) = two(cx).await?;
-    let scene = Scene::bring(cx, &worker, Actor::task("t"), Met::Running).await?;
+    let scene = Staged::bring(cx, &worker, Actor::task("t"), Met::Running).await?;
     let run = scene.run.ok_or_else(|| Stop::because("a scene without its run"))?;
     for act in [
         Intervention::Requeue(OnLeased::Revoke),
@@ -91,7 +91,7 @@ pub(crate) async fn until_is_never_extended(cx: &mut Context) -> Result<(), Stop
 /// The deleted task of a live run is Cancelled until the lease would have ended.
 pub(crate) async fn deleted_run_leaves_at_its_lease_end(cx: &mut Context) -> Result<(), Stop> {
     let (worker, operator) = two(cx).await?;
-    let scene = Scene::bring(cx, &worker, Actor::task("t"), Met::Running).await?;
+    let scene = Staged::bring(cx, &worker, Actor::task("t"), Met::Running).await?;
     let deleted = act(&operator, &scene.task, Intervention::Delete, scene.now).await?;
     let mut want = finished(deleted, State::Cancelled, scene.now);
     want.held_until = scene.task.until;
@@ -123,7 +123,7 @@ pub(crate) async fn record_stays(cx: &mut Context) -> Result<(), Stop> {
     for (id, first) in [("c", Intervention::Cancel), ("b", Intervention::Bury)] {
         for second in [None, Some(Intervention::Delete)] {
             let id = format!("{id}{}", second.is_some());
-            let scene = Scene::bring(cx, &worker, Actor::task(&id), Met::Running).await?;
+            let scene = Staged::bring(cx, &worker, Actor::task(&id), Met::Running).await?;
             cx.shift(1_000).await?;
             applied(operator.act(&scene.task, first.clone()).await?)?;
             if let Some(second) = second {
@@ -152,7 +152,7 @@ pub(crate) async fn nothing_by_a_lapsed_lease(cx: &mut Context) -> Result<(), St
             [Intervention::Cancel, Intervention::Bury, Intervention::Requeue(OnLeased::Revoke)]
         {
             let id = format!("{met:?}{act:?}");
-            let scene = Scene::bring(cx, &worker, Actor::task(&id), met).await?;
+            let scene = Staged::bring(cx, &worker, Actor::task(&id), met).await?;
             applied(operator.act(&scene.task, act.clone()).await?)?;
             let now = operator.get(&id).await?;
             cx.check(OPER_11, &format!("{act:?} of {met:?}: held"), now.held_until, None);
@@ -186,7 +186,7 @@ pub(crate) async fn slot_stays_taken(cx: &mut Context) -> Result<(), Stop> {
     .enumerate()
     {
         let (id, next) = (format!("t{n}"), format!("n{n}"));
-        let run = Scene::bring(cx, &worker, one(&id), Met::Running).await?.run;
+        let run = Staged::bring(cx, &worker, one(&id), Met::Running).await?.run;
         let run = run.ok_or_else(|| Stop::because("a scene without its run"))?;
         worker.enqueue(one(&next).with_priority(Priority::HIGHEST)).await?;
         cx.shift(10_000).await?;

@@ -14,7 +14,7 @@ use leasehold_core::{
 
 use crate::actor::{Actor, applied, failure, success};
 use crate::context::{Context, Stop};
-use crate::scene::{Met, Scene, clear, ids, outcomes, stale, take, take_as};
+use crate::staged::{Met, Staged, clear, ids, outcomes, stale, take, take_as};
 
 const HELD: RenewVerdict = RenewVerdict::Held { ttl_left: Actor::TTL };
 
@@ -209,7 +209,7 @@ pub(crate) async fn late_success_frees_nothing_twice(cx: &mut Context) -> Result
 pub(crate) async fn late_success_after_rescue_frees_nothing(cx: &mut Context) -> Result<(), Stop> {
     let (worker, other) = under(cx, 1, &[]).await?;
     for met in [Met::Returned, Met::Lost] {
-        let scene = Scene::bring(cx, &worker, one(&format!("{met:?}")), met).await?;
+        let scene = Staged::bring(cx, &worker, one(&format!("{met:?}")), met).await?;
         let run = scene.run.ok_or_else(|| Stop::because("a scene without its run"))?;
         let first = format!("first{met:?}");
         worker.enqueue(one(&first).with_priority(Priority::HIGHEST)).await?;

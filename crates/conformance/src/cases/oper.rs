@@ -14,7 +14,7 @@ use leasehold_core::{
 
 use crate::actor::{Actor, applied};
 use crate::context::{Context, Stop};
-use crate::scene::{Met, Scene, act, after, clear, finished, ids, list, purge_all, stale};
+use crate::staged::{Met, Staged, act, after, clear, finished, ids, list, purge_all, stale};
 
 const HOUR: Duration = Duration::from_secs(60 * 60);
 
@@ -76,7 +76,7 @@ pub(crate) async fn stale_act_changes_nothing(cx: &mut Context) -> Result<(), St
     let (worker, operator) = two(cx).await?;
     for (n, met, late) in every_pair().filter(|(_, met, act)| admits(*met, act)) {
         let what = format!("{late:?} of a {met:?} task that changed since it was seen");
-        let scene = Scene::bring(cx, &worker, Actor::task(&format!("t{n}")), met).await?;
+        let scene = Staged::bring(cx, &worker, Actor::task(&format!("t{n}")), met).await?;
         let item = operator.decide(&scene.task, late)?;
         let first = match met {
             Met::Rejected | Met::Lost => edit(),
@@ -117,7 +117,7 @@ pub(crate) async fn act_ends_every_older_right(cx: &mut Context) -> Result<(), S
     for (n, met, act) in every_pair().filter(|(_, met, act)| admits(*met, act)) {
         let what = format!("after {act:?} of a {met:?} task, ");
         let id = format!("t{n}");
-        let scene = Scene::bring(cx, &worker, Actor::task(&id), met).await?;
+        let scene = Staged::bring(cx, &worker, Actor::task(&id), met).await?;
         let other = worker.decide(&scene.task, Intervention::Delete)?;
         let fence = applied(operator.act(&scene.task, act).await?)?.fence;
         cx.check_that(OPER_2, &format!("{what}the fence"), fence > scene.task.fence, fence);
@@ -154,7 +154,7 @@ async fn ends_each(
     let (worker, operator) = two(cx).await?;
     for (n, met) in Met::UNFINISHED.into_iter().enumerate() {
         let what = format!("{ending:?} of a {met:?} task");
-        let scene = Scene::bring(cx, &worker, Actor::task(&format!("t{n}")), met).await?;
+        let scene = Staged::bring(cx, &worker, Actor::task(&format!("t{n}")), met).await?;
         let now = act(&operator, &scene.task, ending.clone(), scene.now).await?;
         let mut want = finished(now, state, scene.now);
         want.held_until = scene.task.until.filter(|_| met == Met::Running);
@@ -192,7 +192,7 @@ pub(crate) async fn requeue_of_each_state(cx: &mut Context) -> Result<(), Stop> 
         let (id, due) = (format!("t{n}"), Due::In(HOUR));
         let new =
             if met == Met::Waiting { Actor::task(&id).with_due(due) } else { Actor::task(&id) };
-        let scene = Scene::bring(cx, &worker, new, met).await?;
+        let scene = Staged::bring(cx, &worker, new, met).await?;
         cx.shift(1_000).await?;
         let now = scene.now.after(Duration::from_secs(1));
         let on_leased = match met {
@@ -255,7 +255,7 @@ pub(crate) async fn edit_of_each_part(cx: &mut Context) -> Result<(), Stop> {
     for met in [Met::Waiting, Met::Returned, Met::Rejected, Met::Lost] {
         for (n, edit) in edits().into_iter().enumerate() {
             let id = format!("{met:?}{n}");
-            let scene = Scene::bring(cx, &worker, Actor::task(&id), met).await?;
+            let scene = Staged::bring(cx, &worker, Actor::task(&id), met).await?;
             let change = Intervention::Edit(edit.clone());
             let mut want = act(&operator, &scene.task, change, scene.now).await?;
             want.payload = edit.payload.unwrap_or(want.payload);
@@ -309,7 +309,7 @@ pub(crate) async fn other_acts_are_invalid(cx: &mut Context) -> Result<(), Stop>
             _ => OPER_6,
         };
         let what = format!("{act:?} of a {met:?} task");
-        let scene = Scene::bring(cx, &worker, Actor::task(&format!("t{n}")), met).await?;
+        let scene = Staged::bring(cx, &worker, Actor::task(&format!("t{n}")), met).await?;
         let decided = operator.decide(&scene.task, act.clone()).map_err(|error| error.kind());
         cx.check(clause, &format!("core: {what}"), decided.err(), Some(ErrorKind::Invalid));
         let item = forced(&operator, &scene.task, act)?;
@@ -332,7 +332,7 @@ pub(crate) async fn delete_leaves_nothing(cx: &mut Context) -> Result<(), Stop> 
     let mut last = Vec::new();
     for met in Met::ALL.into_iter().filter(|met| *met != Met::Running) {
         let (id, what) = (format!("{met:?}"), format!("delete of a {met:?} task"));
-        let scene = Scene::bring(cx, &worker, Actor::task(&id), met).await?;
+        let scene = Staged::bring(cx, &worker, Actor::task(&id), met).await?;
         let item = operator.decide(&scene.task, Intervention::Delete)?;
         last.push((id.clone(), applied(operator.commit_item(&item).await?)?.fence));
         cx.check_gone(OPER_7, &what, &worker, &id).await?;
@@ -363,7 +363,7 @@ pub(crate) async fn act_beats_an_undecided_rescue(cx: &mut Context) -> Result<()
             let what = format!("{act:?} before a rescue under {delivery:?}");
             let mut new = Actor::task(&format!("{n}{act:?}"));
             new.policy.delivery = *delivery;
-            let scene = Scene::bring(cx, &worker, new, Met::Rescuing).await?;
+            let scene = Staged::bring(cx, &worker, new, Met::Rescuing).await?;
             let rescue = scene.rescue.ok_or_else(|| Stop::because("no rescue"))?;
             applied(operator.act(&scene.task, act).await?)?;
             let now = worker.backend().task(&scene.task.task_ref).await?;
@@ -386,7 +386,7 @@ pub(crate) async fn act_after_a_decided_rescue(cx: &mut Context) -> Result<(), S
     let (worker, operator) = two(cx).await?;
     for act in [Intervention::Delete, Intervention::Requeue(OnLeased::Refuse)] {
         let new = Actor::task(&format!("{act:?}"));
-        let scene = Scene::bring(cx, &worker, new, Met::Rescuing).await?;
+        let scene = Staged::bring(cx, &worker, new, Met::Rescuing).await?;
         let rescue = scene.rescue.ok_or_else(|| Stop::because("no rescue"))?;
         applied(worker.give_back(&rescue).await?)?;
         let now = worker.get(&scene.task.task_ref.id).await?;
@@ -411,7 +411,7 @@ pub(crate) async fn history_tells_who_and_why(cx: &mut Context) -> Result<(), St
         (Met::Rejected, Intervention::Redrive, Event::Redriven),
     ] {
         let id = format!("{event:?}");
-        let scene = Scene::bring(cx, &worker, Actor::task(&id), met).await?;
+        let scene = Staged::bring(cx, &worker, Actor::task(&id), met).await?;
         let item = operator.decide(&scene.task, act)?;
         let fence = applied(operator.commit_item(&item).await?)?.fence;
         let got = operator.get(&id).await?.history;

@@ -11,7 +11,7 @@ use leasehold_core::{
 
 use crate::actor::{Actor, applied, success};
 use crate::context::{Context, Stop};
-use crate::scene::{Met, Scene, list, purge_all, stale};
+use crate::staged::{Met, Staged, list, purge_all, stale};
 
 const HOUR_MS: i64 = 60 * 60 * 1_000;
 const YEAR_MS: i64 = 365 * 24 * HOUR_MS;
@@ -48,7 +48,7 @@ pub(crate) async fn unfinished_never(cx: &mut Context) -> Result<(), Stop> {
     let mut unfinished = Vec::new();
     for met in [Met::Rescuing, Met::Lapsed, Met::Running] {
         let id = format!("{met:?}");
-        unfinished.push(Scene::bring(cx, &worker, Actor::task(&id), met).await?.task);
+        unfinished.push(Staged::bring(cx, &worker, Actor::task(&id), met).await?.task);
     }
     let century = Duration::from_secs(99 * 31_557_600);
     worker.enqueue(Actor::task("scheduled").with_due(Due::In(century))).await?;
@@ -267,7 +267,7 @@ pub(crate) async fn late_success_begins_anew(cx: &mut Context) -> Result<(), Sto
     let worker = cx.actor("worker").await?;
     let retention = Retention::default().with_succeeded(hours(40)).with_dead(hours(24));
     let new = Actor::task("t").with_retention(retention);
-    let mut scene = Scene::bring(cx, &worker, new, Met::Lost).await?;
+    let mut scene = Staged::bring(cx, &worker, new, Met::Lost).await?;
     let run = scene.run.take().ok_or_else(|| Stop::because("a scene without its run"))?;
     cx.shift(23 * HOUR_MS).await?;
     let late = applied(worker.succeed(&run).await?)?.late;
@@ -309,7 +309,7 @@ pub(crate) async fn next_task_owes_the_old_nothing(cx: &mut Context) -> Result<(
     worker.configure(Configure::new(Context::QUEUE).with_id_memory(Duration::ZERO)).await?;
     let keep = Retention::default().with_cancelled(Keep::NOT);
     let scene =
-        Scene::bring(cx, &worker, Actor::task("t").with_retention(keep), Met::Lapsed).await?;
+        Staged::bring(cx, &worker, Actor::task("t").with_retention(keep), Met::Lapsed).await?;
     applied(worker.act(&scene.task, Intervention::Cancel).await?)?;
     worker.enqueue(Actor::task("t")).await?;
     let run = worker.run_one().await?;

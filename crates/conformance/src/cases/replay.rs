@@ -10,7 +10,7 @@ use leasehold_core::{
 
 use crate::actor::{Actor, applied, failure};
 use crate::context::{Context, Stop};
-use crate::scene::{ids, purge_all};
+use crate::staged::{ids, purge_all};
 
 const HOUR_MS: i64 = 60 * 60 * 1_000;
 

@@ -13,7 +13,7 @@ use leasehold_core::{
 
 use crate::actor::{Actor, applied, failure, success};
 use crate::context::{Context, Stop};
-use crate::scene::{Met, Scene, act, clear, finished, ids, outcomes, purge_all, stale};
+use crate::staged::{Met, Staged, act, clear, finished, ids, outcomes, purge_all, stale};
 
 fn keyed(id: &str) -> NewTask {
     Actor::task(id).with_unique("key")
@@ -78,7 +78,7 @@ pub(crate) async fn second_is_duplicate(cx: &mut Context) -> Result<(), Stop> {
     let worker = cx.actor("worker").await?;
     for met in Met::UNFINISHED {
         let id = format!("{met:?}");
-        let scene = Scene::bring(cx, &worker, keyed(&id), met).await?;
+        let scene = Staged::bring(cx, &worker, keyed(&id), met).await?;
         held_by(cx, UNIQ_2, &format!("beside a {met:?} one"), &worker, &id).await?;
         let again = worker.try_enqueue(keyed(&id)).await?;
         let want = EnqueueVerdict::Duplicate {
@@ -178,14 +178,14 @@ pub(crate) async fn freed_by_acts_and_loss(cx: &mut Context) -> Result<(), Stop>
     for met in Met::UNFINISHED {
         for act in &acts {
             let id = format!("{met:?}{act:?}");
-            let scene = Scene::bring(cx, &worker, kept(&id), met).await?;
+            let scene = Staged::bring(cx, &worker, kept(&id), met).await?;
             applied(worker.act(&scene.task, act.clone()).await?)?;
             let what = format!("after {act:?} of a {met:?} one");
             is_free(cx, UNIQ_3, &what, &worker, &format!("next{id}")).await?;
             cx.shift(Actor::TTL_MS).await?;
         }
     }
-    Scene::bring(cx, &worker, kept("lost"), Met::Lost).await?;
+    Staged::bring(cx, &worker, kept("lost"), Met::Lost).await?;
     is_free(cx, UNIQ_5, "after a loss", &worker, "next").await
 }
 
@@ -194,7 +194,7 @@ pub(crate) async fn freed_by_a_late_success(cx: &mut Context) -> Result<(), Stop
     let worker = cx.actor("worker").await?;
     for met in [Met::Rescuing, Met::Returned] {
         let id = format!("{met:?}");
-        let scene = Scene::bring(cx, &worker, kept(&id), met).await?;
+        let scene = Staged::bring(cx, &worker, kept(&id), met).await?;
         held_by(cx, UNIQ_5, "before a late success", &worker, &id).await?;
         let run = scene.run.ok_or_else(|| Stop::because("a scene without its run"))?;
         cx.check(UNIQ_3, "late", applied(worker.succeed(&run).await?)?.late, true);
@@ -208,7 +208,7 @@ pub(crate) async fn late_failure_frees_nothing(cx: &mut Context) -> Result<(), S
     let worker = cx.actor("worker").await?;
     for met in [Met::Rescuing, Met::Returned] {
         let id = format!("{met:?}");
-        let scene = Scene::bring(cx, &worker, keyed(&id), met).await?;
+        let scene = Staged::bring(cx, &worker, keyed(&id), met).await?;
         let run = scene.run.ok_or_else(|| Stop::because("a scene without its run"))?;
         for (outcome, state) in outcomes() {
             if state != State::Succeeded {
@@ -228,7 +228,7 @@ pub(crate) async fn old_holder_frees_nothing(cx: &mut Context) -> Result<(), Sto
     let worker = cx.actor("worker").await?;
     let day = Keep::For(Duration::from_secs(24 * 60 * 60));
     let stay = Retention::default().with_succeeded(day).with_dead(day);
-    let scene = Scene::bring(cx, &worker, keyed("a").with_retention(stay), Met::Lost).await?;
+    let scene = Staged::bring(cx, &worker, keyed("a").with_retention(stay), Met::Lost).await?;
     let run = scene.run.ok_or_else(|| Stop::because("a scene without its run"))?;
     worker.enqueue(keyed("b")).await?;
     let verdict = worker.end(&run, failure()).await?;
@@ -251,7 +251,7 @@ pub(crate) async fn acts_on_old_holder_free_nothing(cx: &mut Context) -> Result<
     let worker = cx.actor("worker").await?;
     for met in [Met::Lost, Met::Rejected] {
         let (id, next) = (format!("{met:?}"), format!("next{met:?}"));
-        Scene::bring(cx, &worker, kept(&id), met).await?;
+        Staged::bring(cx, &worker, kept(&id), met).await?;
         let edit = Edit::default().with_payload(Vec::new());
         let seen = worker.get(&id).await?;
         applied(worker.act(&seen, Intervention::Edit(edit.clone())).await?)?;
@@ -272,7 +272,7 @@ pub(crate) async fn next_holder_inherits_held_until(cx: &mut Context) -> Result<
     let worker = cx.actor("worker").await?;
     for act in [Intervention::Cancel, Intervention::Bury, Intervention::Delete] {
         let (id, next) = (format!("{act:?}"), format!("next{act:?}"));
-        let scene = Scene::bring(cx, &worker, keyed(&id), Met::Running).await?;
+        let scene = Staged::bring(cx, &worker, keyed(&id), Met::Running).await?;
         cx.shift(10_000).await?;
         applied(worker.act(&scene.task, act.clone()).await?)?;
         let fence = worker.enqueue(keyed(&next)).await?;
@@ -307,7 +307,7 @@ async fn is_ready_at_once(cx: &mut Context, by: &Actor, id: &str) -> Result<(), 
 /// it on as well.
 pub(crate) async fn inherits_through_others(cx: &mut Context) -> Result<(), Stop> {
     let worker = cx.actor("worker").await?;
-    let first = Scene::bring(cx, &worker, kept("a"), Met::Running).await?;
+    let first = Staged::bring(cx, &worker, kept("a"), Met::Running).await?;
     let until = first.task.until;
     applied(worker.act(&first.task, Intervention::Cancel).await?)?;
     for (n, id) in (1..).zip(["b", "c", "d"]) {
@@ -346,7 +346,7 @@ pub(crate) async fn redrive_conflicts_with_another(cx: &mut Context) -> Result<(
     let worker = cx.actor("worker").await?;
     for met in Met::ALL.into_iter().filter(|met| met.is_finished()) {
         let (id, next) = (format!("{met:?}"), format!("next{met:?}"));
-        let scene = Scene::bring(cx, &worker, kept(&id), met).await?;
+        let scene = Staged::bring(cx, &worker, kept(&id), met).await?;
         worker.enqueue(keyed(&next)).await?;
         let item = worker.decide(&scene.task, Intervention::Redrive)?;
         let mut run = None;
@@ -375,7 +375,7 @@ pub(crate) async fn redrive_takes_the_key_again(cx: &mut Context) -> Result<(), 
     let worker = cx.actor("worker").await?;
     for met in Met::ALL.into_iter().filter(|met| met.is_finished()) {
         let id = format!("{met:?}");
-        let scene = Scene::bring(cx, &worker, kept(&id), met).await?;
+        let scene = Staged::bring(cx, &worker, kept(&id), met).await?;
         for round in 0..2 {
             let seen = worker.get(&id).await?;
             applied(worker.act(&seen, Intervention::Redrive).await?)?;

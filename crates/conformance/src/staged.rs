@@ -60,21 +60,21 @@ impl Met {
 
 /// A task in a known state, the leases that led there, and the store's instant.
 #[derive(Debug)]
-pub(crate) struct Scene {
+pub(crate) struct Staged {
     pub(crate) task: Task,
     pub(crate) run: Option<Lease>,
     pub(crate) rescue: Option<Lease>,
     pub(crate) now: Timestamp,
 }
 
-impl Scene {
+impl Staged {
     /// Brings a new task there, on a manual clock; nothing else may be claimable.
     pub(crate) async fn bring(
         cx: &Context,
         by: &Actor,
         mut new: NewTask,
         met: Met,
-    ) -> Result<Scene, Stop> {
+    ) -> Result<Staged, Stop> {
         let id = new.id.clone();
         match met {
             Met::Lost => new.policy.delivery = Delivery::NotAfterLoss,
@@ -83,7 +83,7 @@ impl Scene {
         }
         by.enqueue(new).await?;
         let task = by.get(&id).await?;
-        let mut scene = Scene { now: task.enqueued_at, task, run: None, rescue: None };
+        let mut scene = Staged { now: task.enqueued_at, task, run: None, rescue: None };
         if met != Met::Waiting {
             let run = by.run_one().await?;
             if let Some(outcome) = met.outcome() {
