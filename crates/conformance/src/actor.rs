@@ -1,4 +1,4 @@
-//! [`Actor`]: one handle with the calls that cases make most, each on the default queue.
+//! [`Actor`]: one handle with the calls that cases make most, each on one queue.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,6 +17,7 @@ use crate::context::{Context, Stop};
 pub struct Actor {
     backend: Arc<dyn Backend>,
     name: String,
+    queue: String,
 }
 
 impl Actor {
@@ -26,13 +27,31 @@ impl Actor {
     pub const TTL_MS: i64 = 30_000;
 
     pub(crate) fn new(backend: Arc<dyn Backend>, name: &str) -> Self {
-        Self { backend, name: name.to_owned() }
+        Self { backend, name: name.to_owned(), queue: Context::QUEUE.to_owned() }
+    }
+
+    /// The same actor with the same handle on another queue.
+    #[must_use]
+    pub fn on(&self, queue: &str) -> Self {
+        Self { queue: queue.to_owned(), ..self.clone() }
+    }
+
+    /// The queue on which this actor calls.
+    #[must_use]
+    pub fn queue(&self) -> &str {
+        &self.queue
     }
 
     /// The handle, for calls that have no shorthand here.
     #[must_use]
     pub fn backend(&self) -> &Arc<dyn Backend> {
         &self.backend
+    }
+
+    /// Who this is: the holder of the leases that it takes.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
     }
 
     /// An at-least-once task of kind `kind` under this id, due now.
@@ -57,7 +76,7 @@ impl Actor {
     /// # Errors
     /// When the call failed.
     pub async fn try_enqueue(&self, new: NewTask) -> Result<EnqueueVerdict, Error> {
-        self.backend.enqueue_one(Context::QUEUE, new).await
+        self.backend.enqueue_one(&self.queue, new).await
     }
 
     /// Enqueues a batch; one reply a task.
@@ -65,13 +84,13 @@ impl Actor {
     /// # Errors
     /// When the call failed.
     pub async fn enqueue_all(&self, new: Vec<NewTask>) -> Result<Vec<EnqueueVerdict>, Error> {
-        self.backend.enqueue(Enqueue::new(Context::QUEUE, new)).await
+        self.backend.enqueue(Enqueue::new(self.queue.clone(), new)).await
     }
 
-    /// The claim that this actor makes: default queue, every kind, 30 s.
+    /// The claim that this actor makes: its queue, every kind, 30 s.
     #[must_use]
     pub fn request(&self, purpose: Purpose, max: usize) -> Claim {
-        Claim::new(Context::QUEUE, purpose, max, Self::TTL, self.name.clone())
+        Claim::new(self.queue.clone(), purpose, max, Self::TTL, self.name.clone())
     }
 
     /// Claims up to `max` ready tasks.
@@ -151,7 +170,7 @@ impl Actor {
     /// # Errors
     /// When the call failed.
     pub async fn commit(&self, guard: Guard, change: Change) -> Result<CommitVerdict, Error> {
-        self.backend.commit_one(CommitItem::new(guard, change)).await
+        self.commit_item(&CommitItem::new(guard, change)).await
     }
 
     /// Commits this very decision; again, if it was committed before.
@@ -185,7 +204,7 @@ impl Actor {
     /// # Errors
     /// When it is not, or the call failed.
     pub async fn get(&self, id: &str) -> Result<Task, Stop> {
-        let task = self.backend.task(&TaskRef::new(Context::QUEUE, id)).await?;
+        let task = self.backend.task(&TaskRef::new(self.queue.clone(), id)).await?;
         task.ok_or_else(|| Stop::because(format!("task {id} is not there")))
     }
 

@@ -152,7 +152,7 @@ impl Context {
         by: &Actor,
         id: &str,
     ) -> Result<(), Stop> {
-        let now = by.backend().task(&TaskRef::new(Self::QUEUE, id)).await?;
+        let now = by.backend().task(&TaskRef::new(by.queue(), id)).await?;
         self.check(clause, what, now, None);
         Ok(())
     }

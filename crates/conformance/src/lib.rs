@@ -5,8 +5,11 @@ mod case;
 #[doc(hidden)]
 pub mod cases;
 mod context;
+mod expect;
 mod harness;
+mod moves;
 mod run;
+mod scene;
 mod staged;
 mod table;
 mod untested;

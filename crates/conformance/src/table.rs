@@ -14,7 +14,151 @@ macro_rules! __cases {
                 undeclared_features [GEN_9] CORE;
             }
             race {
-                worker_success_vs_rescue_requeue [LATE_1, LATE_3, COMMIT_1] CORE;
+                worker_success_vs_rescue_requeue [LATE_1, LATE_3, LAPSE_2, COMMIT_1, FENCE_2] CORE;
+                worker_success_vs_rescue_bury [LATE_1, LATE_3, LAPSE_2, COMMIT_1, FENCE_2] CORE;
+                worker_fail_vs_rescue [LATE_2, BUDGET_1, FENCE_2] CORE;
+                late_changes_but_success_are_stale [LATE_1, LATE_2, FENCE_2] CORE;
+                rescue_decides_after_late_changes [LATE_2, LAPSE_2, FENCE_2] CORE;
+                takeover_after_rescue_lapse [LAPSE_3, FENCE_2] CORE;
+                takeover_with_the_other_choice [LAPSE_3, FENCE_2] CORE;
+                takeover_of_a_takeover [LAPSE_3, FENCE_2] CORE;
+                two_rescuers [LAPSE_1, LAPSE_7, FENCE_4] CORE;
+                operator_delete_between_claim_and_decision [OPER_2, OPER_7, OPER_11, FENCE_2] CORE;
+                operator_requeue_between_claim_and_decision [OPER_2, OPER_4, OPER_11, FENCE_2] CORE;
+                operator_cancel_between_claim_and_decision [OPER_2, OPER_3, OPER_11, FENCE_2] CORE;
+                operator_bury_between_claim_and_decision [OPER_2, OPER_6, OPER_11, FENCE_2] CORE;
+                operator_requeue_then_next_run [OPER_2, OPER_4, FENCE_2] CORE;
+                operator_after_decision [OPER_1, FENCE_2] CORE;
+                operator_vs_claim [OPER_1, FENCE_2] CORE;
+                operator_between_rescue_claim_and_decision [OPER_2, OPER_8, FENCE_2] CORE;
+                operator_after_rescue_decision [OPER_1, FENCE_2] CORE;
+                operator_vs_operator [OPER_1, OPER_2, FENCE_2] CORE;
+                same_state_new_claim [FENCE_4, LATE_1, FENCE_2] CORE;
+                same_state_new_rescue [FENCE_4, LATE_1, FENCE_2] CORE;
+                same_holder_reclaims [FENCE_4, FENCE_2] CORE;
+                same_rescuer_takes_over [FENCE_4, LAPSE_3, FENCE_2] CORE;
+                redrive_then_old_commit [OPER_2, DEAD_5, FENCE_2] CORE;
+                two_claims_same_instant [FENCE_1, FENCE_4, LATE_4] CORE;
+                matching_success [COMMIT_1, COMMIT_2, COMMIT_7] CORE;
+                matching_fail [COMMIT_1, COMMIT_2, COMMIT_7] CORE;
+                matching_snooze [COMMIT_1, COMMIT_2, COMMIT_7] CORE;
+                matching_release [COMMIT_1, COMMIT_2, COMMIT_7] CORE;
+                matching_cancel [COMMIT_1, COMMIT_2, COMMIT_7] CORE;
+                matching_bury [COMMIT_1, COMMIT_2, COMMIT_7] CORE;
+                matching_rescue [COMMIT_1, COMMIT_2, LAPSE_3] CORE;
+                matching_operator [OPER_1, COMMIT_2] CORE;
+                matching_run_after_rescue [COMMIT_1, COMMIT_2] CORE;
+            }
+            late {
+                counts_under_the_undecided_rescue [LATE_1, LATE_5, COMMIT_2] CORE;
+                counts_in_waiting_after_rescue [LATE_1, LATE_5, COMMIT_2] CORE;
+                counts_in_dead_lost [LATE_1, LATE_5, COMMIT_2] CORE;
+                takes_the_dead_letter_off_the_list [LATE_3, LATE_4, READ_2] CORE;
+                ends_at_next_run [LATE_1, FENCE_2] CORE;
+                ends_at_an_operators_act [LATE_1, LATE_5, OPER_2, FENCE_2] CORE;
+                outlives_pause_and_repair [LATE_1, CLAIM_7] CORE;
+                outlives_a_limit [LATE_1] LIMITS;
+                only_success [LATE_2, RENEW_2, FENCE_2] CORE;
+                only_success_beside_a_passed_on_key [LATE_2, LATE_3, UNIQ_1, UNIQ_3] UNIQUE;
+                frees_its_own_key [LATE_3, UNIQ_3, UNIQ_5] UNIQUE;
+                frees_no_slot_twice [LATE_3, LIMIT_3] LIMITS;
+                a_committed_run_has_no_right [LATE_4, LATE_5, COMMIT_6] CORE;
+                a_rescue_keeps_the_right [LATE_5, LAPSE_2] CORE;
+                a_repeat_is_replayed [LATE_1, COMMIT_4, COMMIT_8] CORE;
+            }
+            commit {
+                every_ending_applies_once [COMMIT_4, COMMIT_6, COMMIT_3] CORE;
+                every_rescue_applies_once [COMMIT_4, COMMIT_6, COMMIT_3] CORE;
+                every_act_applies_once [COMMIT_4, COMMIT_6, COMMIT_8] CORE;
+                replay_lasts_through_later_claims [COMMIT_5, COMMIT_6] CORE;
+                a_rescue_is_replayed_through_later_claims [COMMIT_5, COMMIT_6] CORE;
+                replay_after_the_task_left [COMMIT_8, ENQ_9] CORE;
+                replay_compares_no_contents [COMMIT_4] CORE;
+                replay_is_not_for_anybody [COMMIT_4, COMMIT_6] CORE;
+                verdict_true [COMMIT_1, COMMIT_3, COMMIT_9, FENCE_2] CORE;
+                foreign_fence [COMMIT_1, FENCE_2] CORE;
+                gone_if_it_never_was [COMMIT_8] CORE;
+                gone_below_born [COMMIT_8, FENCE_1, ENQ_9] CORE;
+                overdue_applies [COMMIT_7] CORE;
+                finished_never_changes [COMMIT_10, COMMIT_3] CORE;
+                wrong_state_is_invalid [COMMIT_3] CORE;
+                ill_formed_is_invalid [COMMIT_3, TIME_6] CORE;
+                result_is_kept [COMMIT_2] CORE;
+                one_bad_item_does_not_hurt [GEN_2, COMMIT_3, COMMIT_9] CORE;
+                twice_in_a_call_is_invalid [COMMIT_11] CORE;
+            }
+            renew {
+                extends_a_live_lease [RENEW_1, RENEW_4, TIME_5] CORE;
+                never_shortens [RENEW_1, TIME_4, TIME_5] CORE;
+                lapsed_is_lost [RENEW_2, FENCE_2] CORE;
+                foreign_is_lost [RENEW_2, FENCE_2] CORE;
+                taken_over_rescuer_is_told [RENEW_2, LAPSE_3] CORE;
+                cancelled_is_told [RENEW_6, OPER_3] CORE;
+                revoked_is_told [RENEW_2, OPER_2] CORE;
+                decided_is_told [RENEW_2] CORE;
+                gone_is_told [RENEW_2, COMMIT_8] CORE;
+                one_lost_item_does_not_hurt [RENEW_5, GEN_2] CORE;
+                changes_no_counter [RENEW_4] CORE;
+                note_is_stored_if_held [RENEW_9] CORE;
+                note_outlives_rescue_and_retry [RENEW_9] CORE;
+                too_large_note_is_invalid [RENEW_9, GEN_2] CORE;
+                goes_on_while_paused [CLAIM_7, RENEW_1] CORE;
+            }
+            lapse {
+                live_is_safe [LAPSE_1, TIME_3] CORE;
+                live_is_safe_under_sweep [LAPSE_1] CORE;
+                own_is_safe [LAPSE_1] CORE;
+                only_leases_are_rescued [CLAIM_6, LAPSE_1] CORE;
+                rescue_has_a_lease [LAPSE_2] CORE;
+                lapses_in_a_row [LAPSE_2, BUDGET_2] CORE;
+                dropped_decision_costs_a_delay [LAPSE_3, LAPSE_4] CORE;
+                any_holder_name [LAPSE_5, FENCE_4] CORE;
+                recovery_takes_bounded_calls [LAPSE_6, LAPSE_7, CLAIM_4] CORE;
+                undecodable_does_not_block [LAPSE_6] CORE;
+                poison_does_not_block [LAPSE_6, CLAIM_11] FAULTS;
+                fifth_takeover_buries [LAPSE_9] CORE;
+                fifth_takeover_buries_poison [LAPSE_9, CLAIM_11] FAULTS;
+                one_lapse_one_decision [LAPSE_7] CORE;
+                decided_is_not_rescued [LAPSE_1, COMMIT_7] CORE;
+                rescue_lease_has_its_own_length [LAPSE_2, LAPSE_3, TIME_5] CORE;
+            }
+            retry {
+                delay_follows_the_policy [RETRY_1] CORE;
+                delay_is_spread_by_the_seed [RETRY_1] CORE;
+                retry_after_is_kept_to [RETRY_1, RETRY_2] CORE;
+                exhausted_at_the_budget [RETRY_1, RETRY_2, BUDGET_2] CORE;
+                default_is_finite [RETRY_2] CORE;
+                fatal_leaves_the_budget [RETRY_3] CORE;
+                keeps_what_the_task_is [RETRY_4] CORE;
+                keeps_the_unique_key [RETRY_4, UNIQ_5] UNIQUE;
+                history_is_bounded [RETRY_5] CORE;
+                long_message_is_cut [RETRY_5] CORE;
+                delay_counts_from_the_commit [RETRY_1, COMMIT_7] CORE;
+            }
+            give {
+                release_keeps_the_due_time [GIVE_1] CORE;
+                snooze_waits_its_delay [GIVE_2] CORE;
+                snooze_is_clamped [GIVE_2, TIME_6] CORE;
+                unknown_kind_waits [GIVE_1] CORE;
+                clears_the_lease [GIVE_3] CORE;
+                frees_the_slot [GIVE_3, LIMIT_3] LIMITS;
+                costs_nothing [GIVE_1, GIVE_2, BUDGET_3] CORE;
+            }
+            budget {
+                two_budgets_are_independent [BUDGET_1] CORE;
+                rescues_end_at_their_limit [BUDGET_2] CORE;
+                a_stale_read_spends_nothing [BUDGET_2, LAPSE_7] CORE;
+                what_costs_nothing [BUDGET_3] CORE;
+                redrive_resets_both [BUDGET_4] CORE;
+            }
+            mode {
+                never_buries_what_was_lost [MODE_2] CORE;
+                not_after_loss_still_retries [MODE_1, MODE_2] CORE;
+                at_most_once_never_runs_twice [MODE_1] CORE;
+                at_most_once_before_the_handler [MODE_1] CORE;
+                at_least_once_says_how_often [MODE_1] CORE;
+                starts_are_bounded [MODE_3, BUDGET_2] CORE;
+                an_operator_may_run_it_again [MODE_2, OPER_4] CORE;
             }
             oper {
                 stale_act_changes_nothing [OPER_1] CORE;
