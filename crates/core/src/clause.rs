@@ -333,8 +333,9 @@ clauses! {
         "A fence that was shown before with another decision id is Stale, and the first decision \
          stands.";
     COMMIT_7 "LH-COMMIT-7" Core O
-        "A commit is overdue when its guard is current although the lease has passed. Every change \
-         is then Applied(overdue), and budgets count as if it were punctual.";
+        "A commit is overdue when its guard is current although the lease has passed. Every \
+         change of its holder is then Applied(overdue), and budgets count as if it were \
+         punctual; an operator's change is Applied without the mark.";
     COMMIT_8 "LH-COMMIT-8" Core O
         "The answer is Gone when there is no task under the id and none is remembered, or when the \
          guard lies below the task's `born`. A remembered id answers Replayed, or else Stale(last \
