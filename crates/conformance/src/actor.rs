@@ -6,8 +6,8 @@ use std::time::Duration;
 use leasehold_core::decide::{self, Intervention, Operator, Outcome, Retry};
 use leasehold_core::{
     Applied, Backend, BackendExt, Change, Claim, Claimed, CommitItem, CommitVerdict, Configure,
-    Delivery, Enqueue, EnqueueVerdict, Error, Fence, Guard, Lease, NewTask, Purpose, RenewItem,
-    RenewVerdict, Task, TaskRef,
+    Delivery, Enqueue, EnqueueVerdict, Error, Fence, Guard, Keep, Lease, NewTask, Purpose,
+    RenewItem, RenewVerdict, Retention, Task, TaskRef,
 };
 
 use crate::context::{Context, Stop};
@@ -58,6 +58,15 @@ impl Actor {
     #[must_use]
     pub fn task(id: &str) -> NewTask {
         NewTask::new("kind", id.as_bytes().to_vec(), Delivery::at_least_once()).with_id(id)
+    }
+
+    /// The same, kept for ever once it has finished.
+    #[must_use]
+    pub fn kept(id: &str) -> NewTask {
+        let keep = Keep::Forever;
+        Self::task(id).with_retention(
+            Retention::default().with_succeeded(keep).with_cancelled(keep).with_dead(keep),
+        )
     }
 
     /// Enqueues one task, which must be new.

@@ -13,6 +13,112 @@ macro_rules! __cases {
             refuses {
                 undeclared_features [GEN_9] CORE;
             }
+            meta {
+                profile_matches [GEN_9, GEN_10, ENQ_8] CORE;
+            }
+            verbs {
+                batches_answer_in_order [GEN_2] CORE;
+                empty_batches_do_nothing [GEN_2] CORE;
+                an_invalid_item_hurts_no_other [GEN_2, RENEW_5, COMMIT_3] CORE;
+                one_task_twice_is_invalid [COMMIT_11] CORE;
+                opaque_bytes [GEN_6] CORE;
+                opaque_headers [GEN_6] CORE;
+                opaque_notes_and_results [GEN_6, RENEW_9, COMMIT_2] CORE;
+                queues_never_touch [GEN_7] CORE;
+                ids_never_meet [GEN_7] CORE;
+                verbs_can_be_repeated [GEN_4] CORE;
+                a_lost_race_is_a_value [GEN_8] CORE;
+                an_unknown_queue_is_empty [CLAIM_4, READ_3] CORE;
+            }
+            dropped {
+                counts_as_a_lost_reply [GEN_5] CORE;
+            }
+            time {
+                only_the_stores_clock_counts [TIME_1, COMMIT_7, FENCE_3] CORE;
+                due_is_exact [TIME_3, CLAIM_1] CORE;
+                lapse_is_exact [TIME_3, LAPSE_1, RENEW_1, RENEW_2] CORE;
+                ttl_left_is_told_and_never_shortened [TIME_5, RENEW_1] CORE;
+                ttl_has_bounds [TIME_5] CORE;
+                far_times_are_kept_or_refused [TIME_6, CLAIM_1] CORE;
+                a_far_snooze_is_cut_and_noted [TIME_6] CORE;
+                a_clock_set_back_keeps_the_claim [TIME_4, CLAIM_2, LAPSE_1] CORE;
+                a_jumping_clock_keeps_every_fence [TIME_4, CLAIM_2] CORE;
+                a_real_lease_lapses [TIME_1] REAL_CLOCK;
+                a_real_delay_passes [TIME_1, TIME_3, TIME_5] REAL_CLOCK;
+                a_real_renew_keeps_the_lease [RENEW_1, TIME_1, COMMIT_7] REAL_CLOCK;
+                real_instants_are_plausible [TIME_1, TIME_5] REAL_CLOCK;
+            }
+            fence {
+                strictly_grows [FENCE_1, FENCE_3] CORE;
+                never_reused_under_one_id [FENCE_1, FENCE_2, COMMIT_8, RENEW_2] CORE;
+                high_fences_are_exact [FENCE_5] FAULTS;
+                holder_and_state_are_no_fence [FENCE_4, COMMIT_1] CORE;
+                attempt_is_no_fence [FENCE_4] CORE;
+                one_instant_has_many_fences [FENCE_4, TIME_4] CORE;
+                each_rescue_has_its_own [FENCE_3, LAPSE_3] CORE;
+                a_foreign_fence_changes_nothing [FENCE_2, COMMIT_1, COMMIT_9] CORE;
+            }
+            enq {
+                a_new_task_has_every_field [ENQ_1] CORE;
+                a_new_task_has_its_keys [ENQ_1] UNIQUE LIMITS;
+                repeat_is_duplicate_in_every_state [ENQ_2] CORE;
+                repeat_within_one_batch [ENQ_2, GEN_2] CORE;
+                id_is_looked_at_before_the_key [ENQ_2, UNIQ_2] UNIQUE;
+                past_due_overtakes_nobody [ENQ_3] CORE;
+                far_due_never_expires [ENQ_3] CORE;
+                every_handle_can_claim [ENQ_4] CORE;
+                invalid_is_refused [ENQ_5] CORE;
+                invalid_keys_are_refused [ENQ_5] UNIQUE LIMITS;
+                all_or_nothing [ENQ_7] CORE;
+                a_limit_group_must_be_set [ENQ_7, ENQ_4] LIMITS;
+                the_largest_batch [ENQ_10, ENQ_7, GEN_2] CORE;
+                an_id_is_remembered_and_then_free [ENQ_9] CORE;
+                a_remembered_commit_is_replayed [ENQ_9, COMMIT_8] CORE;
+                an_id_memory_of_nothing [ENQ_9, COMMIT_8] CORE;
+            }
+            read {
+                get_sees_every_write [READ_1] CORE;
+                counts_go_by_status [READ_2] CORE;
+                reading_changes_nothing [READ_3] CORE;
+                pages_tell_each_task_once [READ_4] CORE;
+                pages_hold_while_tasks_move [READ_4] CORE;
+                filters_find_what_they_say [READ_4, DEAD_4] CORE;
+                queues_are_listed_in_pages [READ_4] CORE;
+            }
+            ctl {
+                a_pause_stops_every_run [CLAIM_7, CTL_1, CLAIM_3] CORE;
+                a_pause_stops_nothing_else [CLAIM_7] CORE;
+                a_pause_is_of_one_queue [GEN_7, CLAIM_7] CORE;
+                settings_are_told_whole [CTL_1] CORE;
+                limits_are_told_whole [CTL_1] LIMITS;
+                a_retention_holds_for_everyone [CTL_1] CORE;
+                invalid_settings_change_nothing [CTL_1, TIME_6] CORE;
+            }
+            claim {
+                order_of_service [CLAIM_3] CORE;
+                who_comes_back_takes_its_place [CLAIM_3] CORE;
+                at_most_as_many_as_asked [CLAIM_4] CORE;
+                no_false_empty [CLAIM_4, CLAIM_2] CORE;
+                a_grant_is_one_step [CLAIM_5, LAPSE_2] CORE;
+                purposes_do_not_mix [CLAIM_6, CLAIM_1, LAPSE_1] CORE;
+                a_lost_reply_is_recovered [CLAIM_8] CORE;
+                a_herd_shares_nothing [CLAIM_2] CORE;
+                what_cannot_start_hides_nothing [CLAIM_12, LIMIT_2] LIMITS;
+                kinds_are_all_that_is_granted [CLAIM_10] KINDS;
+                corrupt_is_granted_raw [CLAIM_11] FAULTS;
+                newer_is_left_and_blocks_nothing [CLAIM_11, CLAIM_4, OBS_1] FAULTS;
+            }
+            obs {
+                a_smooth_day_counts_nothing [OBS_1] CORE;
+                stale_commits [OBS_1] CORE;
+                lost_renews [OBS_1] CORE;
+                overdue [OBS_1] CORE;
+                late_and_replayed [OBS_1] CORE;
+                lapses_takeovers_and_rescues [OBS_1] CORE;
+                burials [OBS_1] CORE;
+                blocked_by_limit [OBS_1] LIMITS;
+                skipped_newer [OBS_1] FAULTS;
+            }
             race {
                 worker_success_vs_rescue_requeue [LATE_1, LATE_3, LAPSE_2, COMMIT_1, FENCE_2] CORE;
                 worker_success_vs_rescue_bury [LATE_1, LATE_3, LAPSE_2, COMMIT_1, FENCE_2] CORE;

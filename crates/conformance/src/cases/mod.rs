@@ -1,20 +1,30 @@
 //! The cases, one file a family.
 
 pub mod budget;
+pub mod claim;
 pub mod commit;
+pub mod ctl;
 pub mod dead;
+pub mod dropped;
+pub mod enq;
+pub mod fence;
 pub mod follow;
 pub mod give;
 pub mod held;
 pub mod lapse;
 pub mod late;
 pub mod limit;
+pub mod meta;
 pub mod mode;
+pub mod obs;
 pub mod oper;
 pub mod purge;
 pub mod race;
+pub mod read;
 pub mod refuses;
 pub mod renew;
 pub mod replay;
 pub mod retry;
+pub mod time;
 pub mod uniq;
+pub mod verbs;

@@ -1,0 +1,146 @@
+//! Futures that are dropped half way (LH-GEN-5): like a lost reply, and the handle goes on.
+
+use std::future::{Future, poll_fn};
+use std::pin::pin;
+use std::task::Poll;
+
+use leasehold_core::clause::GEN_5;
+use leasehold_core::decide;
+use leasehold_core::{
+    BackendExt, CommitItem, CommitVerdict, Configure, Count, DuplicateCause, EnqueueVerdict,
+    Filter, Lease, List, Purge, Purpose, Queues, RenewItem, RenewVerdict, State,
+};
+
+use crate::actor::{Actor, applied, success};
+use crate::context::{Context, Stop};
+
+/// After so many polls each call of a sound backend is done.
+const POLLS_MAX: usize = 64;
+
+/// Drops each call after 0, 1, 2... polls, until all of them are done by then, and repeats
+/// it: whether the dropped call took effect or not, it did so once at most.
+pub(crate) async fn counts_as_a_lost_reply(cx: &mut Context) -> Result<(), Stop> {
+    let user = cx.actor("user").await?;
+    for polls in 0..POLLS_MAX {
+        let id = format!("t{polls}");
+        let enqueued = enqueue(cx, &user, &id, polls).await?;
+        let (claimed, lease) = claim(cx, &user, polls).await?;
+        let renewed = renew(cx, &user, &lease, polls).await?;
+        let committed = commit(cx, &user, &lease, polls).await?;
+        let others = others(&user, &lease, polls).await?;
+        if enqueued && claimed && renewed && committed && others {
+            break;
+        }
+    }
+    Ok(())
+}
+
+async fn enqueue(cx: &mut Context, user: &Actor, id: &str, polls: usize) -> Result<bool, Stop> {
+    let done = polled(polls, user.try_enqueue(Actor::kept(id))).await.transpose()?.is_some();
+    let again = user.try_enqueue(Actor::kept(id)).await?;
+    let sound = match &again {
+        EnqueueVerdict::Enqueued { .. } => !done,
+        EnqueueVerdict::Duplicate { cause, state, .. } => {
+            (*cause, *state) == (DuplicateCause::Id, Some(State::Waiting))
+        }
+    };
+    cx.check_that(GEN_5, "an enqueue after a dropped one", sound, (polls, again));
+    let task = user.get(id).await?;
+    let got = (task.state, task.fence, task.attempt, task.payload.as_bytes());
+    let want = (State::Waiting, task.born, 0, id.as_bytes());
+    cx.check(GEN_5, "a task whose enqueue was repeated", got, want);
+    Ok(done)
+}
+
+async fn claim(cx: &mut Context, user: &Actor, polls: usize) -> Result<(bool, Lease), Stop> {
+    let done = polled(polls, user.claim(1)).await.transpose()?.is_some();
+    let lease = match user.claim(1).await?.leases.pop() {
+        Some(lease) => lease,
+        // The dropped claim was granted, and nobody heard of it: its lease lapses.
+        None => {
+            cx.shift(Actor::TTL_MS).await?;
+            let lapsed = user.rescue_one().await?;
+            applied(user.give_back(&lapsed).await?)?;
+            user.run_one().await?
+        }
+    };
+    let task = user.get(&lease.task_ref.id).await?;
+    let got = (task.state, task.fence, task.run, task.attempt);
+    let want = (State::Leased(Purpose::Run), lease.fence, Some(lease.fence), 1 + task.rescues);
+    cx.check(GEN_5, "a task whose claim was repeated", got, want);
+    cx.check_that(GEN_5, "its rescues", task.rescues <= 1, task.rescues);
+    Ok((done, lease))
+}
+
+async fn renew(cx: &mut Context, user: &Actor, lease: &Lease, polls: usize) -> Result<bool, Stop> {
+    let mut want = user.get(&lease.task_ref.id).await?;
+    cx.shift(1_000).await?;
+    let item = RenewItem::new(lease.guard(), Actor::TTL).with_note("half");
+    let done = polled(polls, user.backend().renew_one(item.clone())).await.transpose()?.is_some();
+    let again = user.backend().renew_one(item).await?;
+    let held = RenewVerdict::Held { ttl_left: Actor::TTL };
+    cx.check(GEN_5, "a renew after a dropped one", again, held);
+    want.until = want.until.map(|until| until.after(std::time::Duration::from_secs(1)));
+    want.note = Some("half".into());
+    cx.check_untouched(GEN_5, "a task whose renew was repeated", user, &want).await?;
+    Ok(done)
+}
+
+async fn commit(cx: &mut Context, user: &Actor, lease: &Lease, polls: usize) -> Result<bool, Stop> {
+    let item = CommitItem::new(lease.guard(), decide::run(lease, success(), 1));
+    let rescues = lease.rescues as usize;
+    let done = polled(polls, user.backend().commit_one(item.clone())).await.transpose()?.is_some();
+    let again = user.backend().commit_one(item.clone()).await?;
+    let sound = match &again {
+        CommitVerdict::Applied(_) => !done,
+        other => *other == CommitVerdict::Replayed,
+    };
+    cx.check_that(GEN_5, "a commit after a dropped one", sound, (polls, again));
+    let task = user.get(&lease.task_ref.id).await?;
+    let got = (task.state, task.history.records.len());
+    cx.check(GEN_5, "a task whose commit was repeated", got, (State::Succeeded, 1 + rescues));
+    let third = user.backend().commit_one(item).await?;
+    cx.check(GEN_5, "the commit once more", third, CommitVerdict::Replayed);
+    Ok(done)
+}
+
+/// The calls whose repeats need no judging: the next one of each has to work.
+async fn others(user: &Actor, lease: &Lease, polls: usize) -> Result<bool, Stop> {
+    let backend = user.backend();
+    let list = || List::new(Context::QUEUE, Filter::all(), 10);
+    let (configure, purge) = (|| Configure::new(Context::QUEUE).resume(), || Purge::new("q", 10));
+    let done = [
+        polled(polls, backend.task(&lease.task_ref)).await.transpose()?.is_some(),
+        polled(polls, backend.list(list())).await.transpose()?.is_some(),
+        polled(polls, backend.counts(Count::new(Context::QUEUE))).await.transpose()?.is_some(),
+        polled(polls, backend.queues(Queues::new(10))).await.transpose()?.is_some(),
+        polled(polls, backend.configure(configure())).await.transpose()?.is_some(),
+        polled(polls, backend.purge(purge())).await.transpose()?.is_some(),
+    ];
+    user.get(&lease.task_ref.id).await?;
+    backend.list(list()).await?;
+    backend.counts(Count::new(Context::QUEUE)).await?;
+    backend.queues(Queues::new(10)).await?;
+    backend.configure(configure()).await?;
+    backend.purge(purge()).await?;
+    Ok(!done.contains(&false))
+}
+
+/// Polls `call` as often as that, each time when it asks to be polled, then drops it; its
+/// reply, if it had come by then.
+async fn polled<T>(polls: usize, call: impl Future<Output = T>) -> Option<T> {
+    let mut call = pin!(call);
+    let mut left = polls;
+    poll_fn(|context| {
+        if left == 0 {
+            return Poll::Ready(None);
+        }
+        left -= 1;
+        match call.as_mut().poll(context) {
+            Poll::Ready(reply) => Poll::Ready(Some(reply)),
+            Poll::Pending if left == 0 => Poll::Ready(None),
+            Poll::Pending => Poll::Pending,
+        }
+    })
+    .await
+}
