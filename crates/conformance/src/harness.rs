@@ -4,7 +4,7 @@ use std::error::Error as StdError;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use leasehold_core::{Backend, Features, TaskRef};
+use leasehold_core::{Backend, Features, LimitKey, TaskRef};
 
 use crate::case::Case;
 
@@ -87,6 +87,10 @@ pub enum Planted {
 pub trait Faults: Send + Sync {
     /// Puts `planted` in place of the task's stored record.
     async fn plant(&self, task: &TaskRef, planted: Planted) -> Result<(), HarnessError>;
+
+    /// Adds a slot under `key` that no task explains and that lasts another day (LH-LAPSE-8);
+    /// only called when the backend has limits.
+    async fn plant_slot(&self, queue: &str, key: &LimitKey) -> Result<(), HarnessError>;
 
     /// Makes the next fence at least `value`.
     async fn raise_fence(&self, value: u64) -> Result<(), HarnessError>;

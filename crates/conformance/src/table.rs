@@ -337,6 +337,7 @@ macro_rules! __cases {
                 swept_slot_is_never_given_back [RENEW_8, LIMIT_1, LIMIT_3] LIMITS;
                 unset_group_is_invalid [ENQ_5] LIMITS;
                 keys_and_groups_are_apart [LIMIT_1] LIMITS;
+                surplus_slot_is_mended [LAPSE_8, LIMIT_3] LIMITS FAULTS;
                 gone_heir_strands_nobody [LIMIT_6, LIMIT_2] LIMITS;
                 kinds_never_starve_under_a_key [LIMIT_1, CLAIM_10] LIMITS KINDS;
             }

@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use leasehold_conformance::{
     Case, Clock, Faults, Harness, HarnessError, Link, Planted, Profile, World,
 };
-use leasehold_core::{Backend, Features, ManualClock, MemoryBackend, TaskRef};
+use leasehold_core::{Backend, Features, LimitKey, ManualClock, MemoryBackend, TaskRef};
 
 struct Memory(Features);
 
@@ -60,6 +60,11 @@ impl Faults for MemoryWorld {
             Planted::Newer => leasehold_core::Planted::Newer,
         };
         self.backend.plant(task, planted).then_some(()).ok_or_else(|| "no such task".into())
+    }
+
+    async fn plant_slot(&self, queue: &str, key: &LimitKey) -> Result<(), HarnessError> {
+        self.backend.plant_slot(queue, key);
+        Ok(())
     }
 
     async fn raise_fence(&self, value: u64) -> Result<(), HarnessError> {

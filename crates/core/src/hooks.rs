@@ -1,6 +1,10 @@
 //! What a test may do to a [`MemoryBackend`] that no caller may.
 
+use std::time::Duration;
+
 use crate::clock::Timestamp;
+use crate::lease::Fence;
+use crate::limit::LimitKey;
 use crate::memory::MemoryBackend;
 use crate::memory::queue::{Entry, Queue};
 use crate::task::{Payload, State, TaskRef};
@@ -25,6 +29,14 @@ impl MemoryBackend {
             Planted::Newer => _ = queue.newer.insert(task.id.clone()),
         }
         true
+    }
+
+    /// Adds a slot under `key` that no task explains and that lasts another day (LH-LAPSE-8).
+    pub fn plant_slot(&self, queue: &str, key: &LimitKey) {
+        let (mut store, now) = self.locked();
+        let slots = &mut Queue::named(&mut store.queues, queue).slots;
+        let until = now.after(Duration::from_secs(24 * 60 * 60));
+        slots.entry(key.clone()).or_default().insert(("nobody".to_owned(), Fence::new(0)), until);
     }
 
     /// Makes the next fence at least `value` (LH-FENCE-5).

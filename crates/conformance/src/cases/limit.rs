@@ -3,13 +3,14 @@
 use std::time::Duration;
 
 use leasehold_core::clause::{
-    CLAIM_10, CLAIM_12, ENQ_5, LATE_3, LIMIT_1, LIMIT_2, LIMIT_3, LIMIT_4, LIMIT_5, LIMIT_6,
-    RENEW_3, RENEW_8,
+    CLAIM_10, CLAIM_12, ENQ_5, LAPSE_8, LATE_3, LIMIT_1, LIMIT_2, LIMIT_3, LIMIT_4, LIMIT_5,
+    LIMIT_6, RENEW_3, RENEW_8,
 };
 use leasehold_core::decide::{self, Intervention, Outcome, Retry};
 use leasehold_core::{
-    BackendExt, CommitItem, CommitVerdict, Configure, Due, Edit, ErrorKind, Fence, Guard, Lease,
-    LimitKey, LostReason, NewTask, OnLeased, Priority, Purpose, RenewVerdict, State, Task,
+    BackendExt, CommitItem, CommitVerdict, Configure, Count, Due, Edit, ErrorKind, Fence, Guard,
+    Lease, LimitKey, LostReason, NewTask, OnLeased, Priority, Purge, Purpose, RenewVerdict, State,
+    Task,
 };
 
 use crate::actor::{Actor, applied, failure, success};
@@ -412,6 +413,32 @@ pub(crate) async fn unset_group_is_invalid(cx: &mut Context) -> Result<(), Stop>
     }
     cx.check_untouched(ENQ_5, "an older task", &worker, &before).await?;
     claimable(cx, ENQ_5, "afterwards", &worker, &["a"]).await?;
+    Ok(())
+}
+
+/// A slot that no lease explains, as a store's fault may leave one, does not block its key
+/// for good: a purge finds and drops it.
+pub(crate) async fn surplus_slot_is_mended(cx: &mut Context) -> Result<(), Stop> {
+    let worker = cx.actor("worker").await?;
+    let key = LimitKey::new("g", "k");
+    worker.configure(Configure::new(Context::QUEUE).with_limit("g", 1)).await?;
+    worker.enqueue(Actor::task("t").with_limit(key.clone())).await?;
+    cx.planting()?.plant_slot(Context::QUEUE, &key).await?;
+    let blocked = worker.claim(1).await?.leases;
+    cx.check(LIMIT_3, "what the surplus slot lets start", blocked, []);
+    let before = worker.get("t").await?;
+
+    worker.backend().purge(Purge::new(Context::QUEUE, 100)).await?;
+    cx.check_untouched(LAPSE_8, "the task after the repair", &worker, &before).await?;
+    let counts = worker.backend().counts(Count::new(Context::QUEUE)).await?;
+    cx.check(LAPSE_8, "how many entries were mended", counts.events.repaired, 1);
+    let run = worker.run_one().await?;
+    cx.check(LAPSE_8, "what starts after the repair", run.task_ref.id.as_str(), "t");
+
+    worker.backend().purge(Purge::new(Context::QUEUE, 100)).await?;
+    let counts = worker.backend().counts(Count::new(Context::QUEUE)).await?;
+    cx.check(LAPSE_8, "a live slot is no surplus", counts.events.repaired, 1);
+    cx.check(LAPSE_8, "the lease goes on", worker.renew(&run).await?, HELD);
     Ok(())
 }
 

@@ -181,10 +181,7 @@ impl Queue {
     pub fn purge(&mut self, max: usize, now: Timestamp) -> Purged {
         self.left.retain(|_, (_, until)| *until > now);
         self.held_keys.retain(|_, held| *held > now);
-        self.slots.retain(|_, slots| {
-            slots.retain(|_, until| *until > now);
-            !slots.is_empty()
-        });
+        self.mend_slots(now);
         self.forget_claims(now);
         let over = |entry: &Entry| entry.expires.is_some_and(|expires| expires <= now);
         let mut ids: Vec<_> =
@@ -196,6 +193,21 @@ impl Queue {
             self.leave(id, now);
         }
         Purged::new(ids.len(), more)
+    }
+
+    /// Drops slots that have ended, and those that no lease and no hold explains (LH-LAPSE-8).
+    fn mend_slots(&mut self, now: Timestamp) {
+        let Self { tasks, slots, events, .. } = self;
+        slots.retain(|_, slots| {
+            slots.retain(|(id, fence), until| {
+                let task = tasks.get(id).map(|entry| &entry.task);
+                let explained =
+                    task.is_some_and(|t| t.run == Some(*fence) || t.held_until >= Some(*until));
+                events.repaired += u64::from(!explained && *until > now);
+                explained && *until > now
+            });
+            !slots.is_empty()
+        });
     }
 
     pub fn list(&self, request: &List, after: u64, now: Timestamp) -> Page {
