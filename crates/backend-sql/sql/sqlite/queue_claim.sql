@@ -1,0 +1,23 @@
+-- What a claim has to know of its queue before it looks for tasks.
+-- ?1 name of the queue: text
+-- ?2 now: integer, ms
+-- ?3 whether it is for a run and not for a rescue: 0 or 1
+-- Returns: key, whether it is paused, how many records of a newer version it would otherwise
+--   look at (at most 100 are counted), whether a limit key is to be looked at again.
+-- Clauses: LH-CLAIM-7, LH-CLAIM-11
+-- index: queue, task_newer, limit_key_wake, limit_key_parked
+select
+  queue.queue,
+  queue.paused,
+  (select count(*) from (
+    select 1 from task
+    where task.queue = queue.queue and task.format > 1
+      and iif(?3, task.state = 'waiting' and task.ready <= ?2, task.until <= ?2)
+    limit 100)) as newer,
+  exists (
+    select 1 from limit_key
+    where limit_key.queue = queue.queue and limit_key.wake_at <= ?2)
+  or exists (
+    select 1 from limit_key
+    where limit_key.queue = queue.queue and limit_key.parked_at > ?2) as wake
+from queue where queue.name = ?1

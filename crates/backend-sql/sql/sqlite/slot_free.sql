@@ -1,0 +1,11 @@
+-- Frees the slot of a run whose holder has committed.
+-- ?1 key of the queue: integer
+-- ?2 limit group: text
+-- ?3 limit key: text
+-- ?4 id: text
+-- ?5 fence of the run: integer
+-- Clauses: LH-LIMIT-3, LH-LIMIT-4
+-- index: slot
+delete from slot
+where queue = ?1 and limit_group = ?2 and limit_key = ?3 and id = ?4
+  and fence = ?5 -- guard LH-LIMIT-4

@@ -1,0 +1,12 @@
+-- Sweeps a queue's slots that have ended, the earliest first.
+-- ?1 key of the queue: integer
+-- ?2 now: integer, ms
+-- ?3 most rows, but for those that end with the last of them: integer
+-- Returns: group and key of each.
+-- Clauses: LH-RENEW-8
+-- index: slot_until
+delete from slot
+where queue = ?1 and until <= (
+  select max(until) from (
+    select until from slot where queue = ?1 and until <= ?2 order by until limit ?3))
+returning limit_group, limit_key

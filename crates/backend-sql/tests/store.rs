@@ -1,0 +1,192 @@
+//! What is this store's own beside limits: sizes of replies, records that it cannot read, what
+//! leaves within one call, and the bounds of a purge.
+
+#[path = "shared/residue.rs"]
+mod residue;
+#[path = "shared/world.rs"]
+mod world;
+
+use std::time::Duration;
+
+use leasehold_core::decide::{self, Intervention, Operator, Outcome};
+use leasehold_core::{
+    Backend, BackendExt, Bounds, Claim, ClaimerId, Commit, CommitItem, CommitVerdict, Configure,
+    Delivery, DuplicateCause, Edit, EnqueueVerdict, Filter, Keep, List, NewTask, Policy, Purge,
+    Purpose, Retention, Status,
+};
+
+use crate::world::{TTL, World, ids, limited, task};
+
+/// A reply is no larger than the bounds say, and goes on where it was cut.
+#[tokio::test]
+async fn large_payloads_cut_a_claim_and_a_page_short() {
+    let mut bounds = Bounds::default();
+    bounds.batch_bytes_max = 100;
+    let world = World::new(bounds).await;
+    for (id, size) in [("a", 60), ("b", 60), ("c", 30), ("d", 100), ("e", 0)] {
+        let new = NewTask::named(id, "kind", vec![7; size], Delivery::NotAfterLoss);
+        world.enqueue([new]).await;
+    }
+    let mut pages = Vec::new();
+    let mut list = List::new("q", Filter::all(), 10);
+    loop {
+        let page = world.store.list(list.clone()).await.expect("a page");
+        pages.push(page.tasks.iter().map(|task| task.task_ref.id.clone()).collect::<String>());
+        match page.next {
+            Some(next) => list = list.after(next),
+            None => break,
+        }
+    }
+    assert_eq!(pages, ["a", "bc", "de"]);
+    let mut claims = Vec::new();
+    loop {
+        let claimed = world.claim(10).await;
+        claims.push(ids(&claimed).concat());
+        if !claimed.more {
+            break;
+        }
+    }
+    assert_eq!(claims, ["a", "bc", "de"]);
+    world.clock.shift(30_000);
+    let rescue = Claim::new("q", Purpose::Rescue, 10, TTL, "rescuer");
+    let claimed = world.claim_as(rescue).await;
+    assert_eq!((ids(&claimed), claimed.more), (vec!["a"], true));
+}
+
+/// LH-CLAIM-11: a record that cannot be read is shown, listed and granted as raw bytes, and an
+/// operator may give it new terms or delete it.
+#[tokio::test]
+async fn a_broken_record_can_be_seen_and_acted_on() {
+    let mut world = World::new(Bounds::default()).await;
+    world.enqueue([task("broken"), task("sound")]).await;
+    world.sql("update task set terms = cast(x'ff00' as text) where id = 'broken'").await;
+
+    let page = world.store.list(List::new("q", Filter::all(), 10)).await.expect("listed");
+    let corrupt: Vec<_> = page.tasks.iter().map(|task| task.corrupt.is_some()).collect();
+    assert_eq!(corrupt, [true, false]);
+    let broken = world.task("broken").await;
+    assert_eq!(broken.corrupt.as_ref().map(|raw| raw.as_bytes()), Some(&b"\xff\0"[..]));
+    assert_eq!(broken.policy.delivery, Delivery::NotAfterLoss, "no promise of another run");
+    let claimed = world.claim(10).await;
+    assert_eq!(ids(&claimed), ["broken", "sound"]);
+    let change = decide::run(&claimed.leases[0], Outcome::Corrupt, 0);
+    let item = CommitItem::new(claimed.leases[0].guard(), change);
+    let verdict = world.store.commit_one(item).await;
+    assert!(matches!(verdict, Ok(CommitVerdict::Applied(_))), "{verdict:?}");
+
+    let by = Operator::new("ada", "because");
+    let policy = Policy::new(Delivery::at_least_once());
+    let edit = Intervention::Edit(Edit::default().with_policy(policy));
+    let verdict = world.store.intervene(&world.task("broken").await, edit, &by).await;
+    assert!(matches!(verdict, Ok(CommitVerdict::Applied(_))), "{verdict:?}");
+    let mended = world.task("broken").await;
+    assert_eq!((mended.corrupt, mended.policy), (None, policy));
+}
+
+/// A line of a history that cannot be read keeps nobody from looking at the task.
+#[tokio::test]
+async fn a_record_of_the_history_that_cannot_be_read_counts_as_dropped() {
+    let mut world = World::new(Bounds::default()).await;
+    world.enqueue([task("t")]).await;
+    let by = Operator::new("ada", "because");
+    for act in [Intervention::Bury, Intervention::Redrive] {
+        let verdict = world.store.intervene(&world.task("t").await, act, &by).await;
+        assert!(matches!(verdict, Ok(CommitVerdict::Applied(_))), "{verdict:?}");
+    }
+    world.sql("update history set cause = '{\"event\":\"OfAnotherVersion\"}' where n = 1").await;
+    let history = world.task("t").await.history;
+    assert_eq!((history.records.len(), history.dropped), (1, 1));
+}
+
+/// LH-ENQ-8, LH-ENQ-9: the follow-up of one item may bear the id of a task that another item
+/// of the same call has made leave, if nothing is remembered.
+#[tokio::test]
+async fn an_id_that_leaves_within_a_call_is_free_or_remembered_in_it() {
+    for (memory, is_new) in [(Duration::ZERO, true), (Duration::from_secs(60), false)] {
+        let mut world = World::new(Bounds::default()).await;
+        world.store.configure(Configure::new("q").with_id_memory(memory)).await.expect("set");
+        world.enqueue([task("first"), task("second")]).await;
+        let leases = world.claim(2).await.leases;
+        let success = |follow_ups| Outcome::Succeeded { result: None, follow_ups };
+        let outcomes = [success(vec![]), success(vec![task("first")])];
+        let items = leases
+            .iter()
+            .zip(outcomes)
+            .map(|(lease, outcome)| CommitItem::new(lease.guard(), decide::run(lease, outcome, 0)));
+        let items: Vec<_> = items.collect();
+        let replies = world.store.commit(Commit::new(items.clone())).await.expect("committed");
+        let Ok(CommitVerdict::Applied(second)) = &replies[1] else { panic!("{replies:?}") };
+        match &second.follow_ups[0] {
+            EnqueueVerdict::Enqueued { fence } => {
+                assert!(is_new && *fence > leases[0].fence);
+                assert_eq!(world.task("first").await.born, *fence);
+            }
+            EnqueueVerdict::Duplicate { cause, state, .. } => {
+                assert_eq!((is_new, *cause, *state), (false, DuplicateCause::Id, None));
+            }
+        }
+        world.check_residue().await;
+    }
+}
+
+/// LH-UNIQ-3: a redrive takes its key again, with what the last holder has left to wait for.
+#[tokio::test]
+async fn a_redrive_inherits_the_held_until_of_its_key() {
+    let world = World::new(Bounds::default()).await;
+    let by = Operator::new("ada", "because");
+    let act = async |id: &str, act| {
+        let verdict = world.store.intervene(&world.task(id).await, act, &by).await;
+        assert!(matches!(verdict, Ok(CommitVerdict::Applied(_))), "{verdict:?}");
+    };
+    world.enqueue([task("buried").with_unique("u")]).await;
+    act("buried", Intervention::Bury).await;
+    world.enqueue([task("runs").with_unique("u")]).await;
+    let until = world.clock.now().after(TTL);
+    assert_eq!(ids(&world.claim(1).await), ["runs"]);
+    act("runs", Intervention::Cancel).await;
+    act("buried", Intervention::Redrive).await;
+    assert_eq!(world.task("buried").await.held_until, Some(until));
+    assert_eq!(ids(&world.claim(1).await), [""; 0]);
+    world.clock.shift(30_000);
+    assert_eq!(ids(&world.claim(1).await), ["buried"]);
+}
+
+/// LH-CLAIM-9, LH-RENEW-8: a repeated claim returns no lease whose slot was swept, though the
+/// clock has gone back behind its end.
+#[tokio::test]
+async fn a_repeat_returns_no_lease_without_its_slot() {
+    let world = World::new(Bounds::default()).await;
+    world.enqueue([limited("a", "k"), task("b")]).await;
+    let claimer = ClaimerId::fresh();
+    let claim = || Claim::new("q", Purpose::Run, 9, TTL, "holder").with_ticket(claimer, 1);
+    assert_eq!(ids(&world.claim_as(claim()).await), ["a", "b"]);
+    world.clock.shift(30_000);
+    world.store.purge(Purge::new("q", 10)).await.expect("purged");
+    world.clock.shift(-10_000);
+    assert_eq!(ids(&world.claim_as(claim()).await), ["b"]);
+}
+
+/// LH-PURGE-1, LH-READ-2: a purge is bounded and says when there is more; what is left is
+/// still counted.
+#[tokio::test]
+async fn a_purge_is_bounded_and_says_when_there_is_more() {
+    let mut world = World::new(Bounds::default()).await;
+    let keep = Retention::default().with_succeeded(Keep::For(Duration::from_secs(1)));
+    world.store.configure(Configure::new("q").with_retention(keep)).await.expect("set");
+    world.enqueue((0..5).map(|n| task(n.to_string()))).await;
+    for lease in world.claim(5).await.leases {
+        world.succeed(&lease).await;
+    }
+    world.clock.shift(1_000);
+    for (left, more) in [(3, true), (1, true), (0, false)] {
+        let purged = world.store.purge(Purge::new("q", 2)).await.expect("purged");
+        assert_eq!(purged.more, more);
+        assert_eq!(world.counted(Status::Succeeded).await, left);
+    }
+    let remembered = "select count(*) from remembered";
+    assert_eq!(world.number(remembered).await, 5);
+    world.clock.shift(60_000);
+    world.store.purge(Purge::new("q", 2)).await.expect("purged");
+    assert_eq!(world.number(remembered).await, 0);
+    world.check_residue().await;
+}
