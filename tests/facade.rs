@@ -1,0 +1,172 @@
+//! The facade: which URL opens which store, and what a URL that opens none is told.
+
+use leasehold::{BackendExt, Delivery, EnqueueVerdict, Error, ErrorKind, NewTask, connect};
+
+/// The one sentence that a URL is refused with, and its kind.
+async fn refusal(url: &str) -> (ErrorKind, String) {
+    let error: Error = match connect(url).await {
+        Ok(store) => panic!("{url} opened {store:?}"),
+        Err(error) => error,
+    };
+    (error.kind(), error.to_string())
+}
+
+#[tokio::test]
+async fn a_url_that_opens_no_store_is_told_why() {
+    use ErrorKind::{Invalid, Unsupported};
+    let table = [
+        ("", Invalid, "begins with its scheme"),
+        ("tasks.db", Invalid, "begins with its scheme"),
+        (":", Invalid, "begins with its scheme"),
+        ("ada secret@host:5432/tasks", Invalid, "begins with its scheme"),
+        ("mongodb://localhost/tasks", Invalid, "there is no store for mongodb: URLs"),
+        ("sqlight:tasks.db", Invalid, "known are memory: and sqlite:PATH"),
+        ("memory:tasks", Invalid, "memory: takes nothing after it"),
+        ("memory://tasks", Invalid, "memory: takes nothing after it"),
+        ("postgres://localhost/tasks", Unsupported, "PostgreSQL is planned"),
+        ("postgresql://localhost/tasks", Unsupported, "PostgreSQL is planned"),
+        ("mysql://localhost/tasks", Unsupported, "MySQL and MariaDB is planned"),
+        ("mariadb://localhost/tasks", Unsupported, "MySQL and MariaDB is planned"),
+        ("redis://localhost", Unsupported, "Redis and Valkey is planned"),
+        ("rediss://localhost", Unsupported, "Redis and Valkey is planned"),
+        ("REDIS://localhost", Unsupported, "Redis and Valkey is planned"),
+    ];
+    for (url, kind, words) in table {
+        let (told, sentence) = refusal(url).await;
+        assert_eq!(told, kind, "{url}: {sentence}");
+        assert!(sentence.contains(words), "{url}: {sentence}");
+        assert_eq!(sentence.lines().count(), 1, "{url}: {sentence}");
+    }
+}
+
+#[tokio::test]
+async fn no_error_shows_a_password() {
+    let urls = [
+        "postgres://ada:hunter2@localhost/tasks",
+        "mysql://ada:hunter2@localhost/tasks",
+        "redis://:hunter2@localhost",
+        "mongodb://ada:hunter2@localhost/tasks",
+        "ada hunter2@localhost:5432",
+        "sqlite://ada:hunter2@localhost/tasks",
+        "sqlite://hunter2@localhost/tasks",
+        "sqlite:tasks.db?password=hunter2",
+        "sqlite:tasks.db?synchronous=hunter2",
+        "memory://ada:hunter2@localhost",
+    ];
+    for url in urls {
+        let (_, sentence) = refusal(url).await;
+        assert!(!sentence.contains("hunter2"), "{url}: {sentence}");
+    }
+}
+
+#[tokio::test]
+async fn each_memory_url_opens_a_new_store() {
+    let new = || NewTask::new("resize", "cat.png", Delivery::at_least_once()).with_id("cat");
+    for url in ["memory:", "memory://", "Memory:"] {
+        let store = connect(url).await.expect("memory is always there");
+        assert_eq!(store.capabilities().name, "memory");
+        let verdict = store.enqueue_one("images", new()).await.expect("memory answers");
+        assert!(matches!(verdict, EnqueueVerdict::Enqueued { .. }), "{url}: {verdict:?}");
+    }
+}
+
+#[cfg(not(feature = "sqlite"))]
+#[tokio::test]
+async fn a_store_that_was_left_out_names_its_feature() {
+    let (kind, sentence) = refusal("sqlite:tasks.db").await;
+    assert_eq!(kind, ErrorKind::Unsupported);
+    assert!(sentence.contains("enable the feature sqlite"), "{sentence}");
+}
+
+#[cfg(feature = "sqlite")]
+mod sqlite {
+    use std::path::Path;
+
+    use leasehold::{BackendExt, Delivery, ErrorKind, NewTask, TaskRef, connect};
+
+    use super::refusal;
+
+    fn folder() -> tempfile::TempDir {
+        tempfile::tempdir().expect("the system has a folder for temporary files")
+    }
+
+    fn text(path: &Path) -> &str {
+        path.to_str().expect("temporary files have plain names")
+    }
+
+    #[tokio::test]
+    async fn a_path_is_found_however_the_url_writes_it() {
+        let folder = folder();
+        // The file's name, and what a URL may write for it after the folder.
+        let table = [
+            ("plain.db", "plain.db"),
+            ("two words.db", "two words.db"),
+            ("two words.db", "two%20words.db"),
+            ("100%.db", "100%25.db"),
+            ("why?.db", "why%3F.db"),
+            ("räksmörgås#1.db", "räksmörgås#1.db"),
+            ("full.db", "full.db?synchronous=full"),
+            ("normal.db", "normal.db?synchronous=normal"),
+            ("none.db", "none.db?"),
+        ];
+        for (name, written) in table {
+            for scheme in ["sqlite:", "sqlite://", "SQLite:"] {
+                let url = format!("{scheme}{}/{written}", text(folder.path()));
+                let store = connect(&url).await.unwrap_or_else(|error| panic!("{url}: {error}"));
+                assert_eq!(store.capabilities().name, "sqlite", "{url}");
+                assert!(folder.path().join(name).is_file(), "{url} made no file {name}");
+            }
+        }
+    }
+
+    #[tokio::test]
+    async fn a_relative_path_begins_at_the_current_folder() {
+        let here = std::env::current_dir().expect("a test has a current folder");
+        let folder = tempfile::tempdir_in(&here).expect("a test may write to its folder");
+        let relative = folder.path().strip_prefix(&here).expect("it was made in there");
+        for (number, scheme) in ["sqlite:", "sqlite:./", "sqlite://"].into_iter().enumerate() {
+            let url = format!("{scheme}{}/{number}.db", text(relative));
+            connect(&url).await.unwrap_or_else(|error| panic!("{url}: {error}"));
+            assert!(folder.path().join(format!("{number}.db")).is_file(), "{url}");
+        }
+    }
+
+    #[tokio::test]
+    async fn two_handles_of_one_url_see_the_same_tasks() {
+        let folder = folder();
+        let url = format!("sqlite:{}", text(&folder.path().join("tasks.db")));
+        let one = connect(&url).await.expect("the first handle makes the file");
+        let other = connect(&url).await.expect("the second handle finds it");
+        let new = NewTask::new("resize", "cat.png", Delivery::at_least_once()).with_id("cat");
+        let _ = one.enqueue_one("images", new).await.expect("the store answers");
+        let seen = other.task(&TaskRef::new("images", "cat")).await.expect("the store answers");
+        assert!(seen.is_some(), "LH-ENQ-4");
+    }
+
+    #[tokio::test]
+    async fn a_url_that_opens_no_file_is_told_why() {
+        let folder = folder();
+        let other = folder.path().join("notes.txt");
+        std::fs::write(&other, "Not a database, but long enough to look at. ".repeat(100))
+            .expect("the folder can be written to");
+        let missing = folder.path().join("missing").join("tasks.db");
+        let table = [
+            ("sqlite:".to_owned(), "sqlite:PATH"),
+            ("sqlite://".to_owned(), "sqlite:PATH"),
+            ("sqlite::memory:".to_owned(), "write memory:"),
+            ("sqlite://user@host/tasks.db".to_owned(), "no user and no host"),
+            ("sqlite:%FF.db".to_owned(), "not UTF-8"),
+            ("sqlite:tasks.db?mode=ro".to_owned(), "known is synchronous=full|normal"),
+            ("sqlite:tasks.db?synchronous=off".to_owned(), "is full or normal"),
+            (format!("sqlite:{}", text(&missing)), "folder"),
+            (format!("sqlite:{}", text(&other)), "database"),
+        ];
+        for (url, words) in table {
+            let (kind, sentence) = refusal(&url).await;
+            assert_eq!(kind, ErrorKind::Invalid, "{url}: {sentence}");
+            assert!(sentence.contains(words), "{url}: {sentence}");
+            assert_eq!(sentence.lines().count(), 1, "{url}: {sentence}");
+        }
+        assert!(!missing.exists());
+    }
+}
