@@ -7,8 +7,8 @@ mod world;
 
 use leasehold_core::decide;
 use leasehold_core::{
-    Backend, BackendExt, Bounds, Claim, CommitVerdict, Delivery, LimitKey, NewTask, Priority,
-    Purge, Purpose,
+    Backend, BackendExt, Bounds, Claim, CommitVerdict, Configure, Delivery, LimitKey, NewTask,
+    Priority, Purge, Purpose,
 };
 
 use crate::world::{TTL, World, ids, limited, task};
@@ -185,5 +185,28 @@ async fn a_clock_that_goes_back_leaves_no_place_for_a_task_that_is_not_ready() {
 
     world.clock.shift(-30_500);
     assert_eq!(ids(&world.claim(9).await), ["runs"]);
+    world.check_residue().await;
+}
+
+/// LH-CTL-1, LH-LIMIT-6: a greater number brings back what it has room for, some at a time.
+#[tokio::test]
+async fn a_raised_number_brings_back_the_parked_tasks() {
+    let mut world = World::new(Bounds::default()).await;
+    let queue = |max| Configure::new("q").with_limit("g", max);
+    world.store.configure(queue(0)).await.expect("configured");
+    world.enqueue((0..2_500).map(|n| limited(n.to_string(), "k"))).await;
+    while world.claim(1).await.more {}
+    assert_eq!(world.number("select count(*) from task where parked = 1").await, 2_500);
+    assert_eq!(world.number("select count(*) from limit_key where wake_at > 9e18").await, 1);
+
+    world.store.configure(queue(5_000)).await.expect("configured");
+    let (mut granted, mut more) = (0, true);
+    while more {
+        let claimed = world.claim(900).await;
+        granted += claimed.leases.len();
+        more = claimed.more;
+    }
+    assert_eq!(granted, 2_500);
+    assert_eq!(world.number("select count(*) from limit_key").await, 0);
     world.check_residue().await;
 }

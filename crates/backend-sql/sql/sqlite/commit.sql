@@ -27,12 +27,7 @@ update task set
   failures = ?13, rescues = ?14, takeovers = 0,
   note = iif(?15, null, note), result = ?16, finished_at = ?17, expires = ?18
 where seq = ?1
-  and (
-    fence = ?2 -- guard LH-COMMIT-1
-    or ?3 and run = ?2) -- exception LH-LATE-1
+  and (fence = ?2 or ?3 and run = ?2) -- guard LH-COMMIT-1, with its exception LH-LATE-1
   and (fence <> ?2 or state in (select value from json_each(?4))) -- guard LH-COMMIT-10
-  and not (?5 and exists ( -- guard LH-UNIQ-4
-    select 1 from task as rival
-    where rival.queue = task.queue and rival.unique_key = task.unique_key
-      and rival.finished_at is null and rival.seq <> task.seq))
+  and not (?5 and exists (select 1 from task as rival where rival.queue = task.queue and rival.unique_key = task.unique_key and rival.finished_at is null and rival.seq <> task.seq)) -- guard LH-UNIQ-4
 returning seq

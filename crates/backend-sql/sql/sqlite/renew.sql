@@ -12,10 +12,7 @@ update task set until = max(until, ?5), note = coalesce(?6, note)
 where queue = ?1 and id = ?2
   and fence = ?3 -- guard LH-RENEW-2
   and until > ?4 -- guard LH-RENEW-2
-  and (limit_group is null or run is not ?3 or exists (
-    select 1 from slot
-    where slot.queue = ?1 and slot.limit_group = task.limit_group
-      and slot.limit_key = task.limit_key and slot.id = ?2 and slot.fence = ?3)) -- guard LH-RENEW-8
+  and (limit_group is null or run is not ?3 or exists (select 1 from slot where slot.queue = ?1 and slot.limit_group = task.limit_group and slot.limit_key = task.limit_key and slot.id = ?2 and slot.fence = ?3)) -- guard LH-RENEW-8
 returning
   until,
   iif(run = ?3, limit_group, null) as limit_group,

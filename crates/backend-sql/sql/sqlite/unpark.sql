@@ -1,5 +1,5 @@
 -- Brings back the best parked tasks of a limit key: of each kind as many as there are
--- places, so that a claim for some kinds finds all that it could have.
+-- places, so that a claim for some kinds finds all that it could have. A step for each kind.
 -- ?1 key of the queue: integer
 -- ?2 limit group: text
 -- ?3 limit key: text

@@ -14,8 +14,12 @@ use super::row::{column, list};
 use super::step::Step;
 use crate::error::Fault;
 
-/// Most limit keys that one claim looks at again, and most tasks of a kind that it brings back.
+/// Most limit keys that one claim looks at again, and most tasks of a kind that it brings back
+/// for each.
 const WAKES_MAX: i64 = 1_000;
+
+/// Tasks brought back after which one claim looks at no further key.
+const WOKEN_MAX: u64 = 10_000;
 
 /// The limit keys that one claim has met.
 pub(super) struct Keys {
@@ -44,24 +48,29 @@ impl Keys {
         let find = sql!("key_due").bind(self.queue).bind(step.now_ms()).bind(WAKES_MAX);
         let rows = find.fetch_all(step.conn()).await?;
         let mut unfinished = rows.len() as i64 >= WAKES_MAX;
+        let mut woken = 0;
         for row in rows {
+            if woken >= WOKEN_MAX {
+                return Ok(true);
+            }
             let key = LimitKey::new(
                 row.try_get::<&str, _>("limit_group")?,
                 row.try_get::<&str, _>("limit_key")?,
             );
             let room = self.room(step, &key).await?;
             // Where tasks are left, the wake-up stands: the next claim brings back more.
-            let left = match row.try_get("behind")? {
+            let (n, left) = match row.try_get("behind")? {
                 true if room > 0 => self.unpark_all(step, &key).await?,
                 _ => self.unpark(step, &key, room).await?,
             };
+            woken += n;
             if !left {
                 let looked = bound(sql!("key_looked"), self.queue, &key);
                 looked.execute(step.conn()).await?;
             }
-            unfinished |= left;
             let empty = bound(sql!("key_empty"), self.queue, &key);
-            empty.fetch_optional(step.conn()).await?;
+            let is_empty = empty.fetch_optional(step.conn()).await?.is_some();
+            unfinished |= left && !is_empty;
         }
         Ok(unfinished)
     }
@@ -116,21 +125,27 @@ impl Keys {
         Ok(room)
     }
 
-    /// Brings back the best tasks for so much room; tells whether there is room for more.
-    async fn unpark(&self, step: &mut Step, key: &LimitKey, room: i64) -> Result<bool, Fault> {
-        if room > 0 {
-            let most = room.min(WAKES_MAX);
-            let unpark = bound(sql!("unpark"), self.queue, key).bind(step.now_ms()).bind(most);
-            unpark.execute(step.conn()).await?;
+    /// Brings back the best tasks for so much room; tells how many, and whether there is room
+    /// for more.
+    async fn unpark(
+        &self,
+        step: &mut Step,
+        key: &LimitKey,
+        room: i64,
+    ) -> Result<(u64, bool), Fault> {
+        if room <= 0 {
+            return Ok((0, false));
         }
-        Ok(room > WAKES_MAX)
+        let most = room.min(WAKES_MAX);
+        let unpark = bound(sql!("unpark"), self.queue, key).bind(step.now_ms()).bind(most);
+        Ok((unpark.execute(step.conn()).await?.rows_affected(), room > WAKES_MAX))
     }
 
-    /// Brings back tasks of any place; tells whether some may be left.
-    async fn unpark_all(&self, step: &mut Step, key: &LimitKey) -> Result<bool, Fault> {
+    /// Brings back tasks of any place; tells how many, and whether some may be left.
+    async fn unpark_all(&self, step: &mut Step, key: &LimitKey) -> Result<(u64, bool), Fault> {
         let unpark = bound(sql!("unpark_all"), self.queue, key).bind(WAKES_MAX);
         let unparked = unpark.execute(step.conn()).await?.rows_affected();
-        Ok(unparked >= WAKES_MAX.unsigned_abs())
+        Ok((unparked, unparked >= WAKES_MAX.unsigned_abs()))
     }
 }
 
