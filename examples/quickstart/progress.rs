@@ -3,7 +3,7 @@
 use std::io::{self, IsTerminal, Write};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use leasehold::{Counts, DeadReason, Fence, Status};
+use leasehold::{Counts, DeadReason, Fence};
 
 /// Speaks about a task only after the store has given its verdict.
 pub struct Progress {
@@ -27,9 +27,8 @@ impl Progress {
     /// Sets the bar to what the store counts, other processes' work included.
     pub fn show(&self, counts: &Counts) {
         if let Some(bar) = &self.bar {
-            let finished = [Status::Succeeded, Status::Dead, Status::Cancelled];
             bar.set_length(counts.total());
-            bar.set_position(finished.map(|status| counts.of(status)).iter().sum());
+            bar.set_position(counts.total() - counts.unfinished());
         }
     }
 

@@ -6,7 +6,7 @@ use std::process;
 use std::sync::Arc;
 use std::time::Duration;
 
-use leasehold::{Backend, Clock, Count, Counts, Error, ErrorKind, Status, Wake};
+use leasehold::{Backend, Clock, Count, Error, ErrorKind, Wake};
 use sha2::{Digest, Sha256};
 use tokio::time::{interval, timeout};
 
@@ -57,7 +57,7 @@ impl Session {
     pub async fn unfinished(&self) -> Result<u64, Error> {
         let counts = again(|| self.store.counts(Count::new(self.queue.as_str()))).await?;
         self.progress.show(&counts);
-        Ok(unfinished(&counts))
+        Ok(counts.unfinished())
     }
 
     /// Waits until there may be something to claim, a fifth of a second at most.
@@ -82,13 +82,6 @@ where
         };
     }
     call().await
-}
-
-fn unfinished(counts: &Counts) -> u64 {
-    [Status::Ready, Status::Scheduled, Status::Leased, Status::Lapsed]
-        .map(|status| counts.of(status))
-        .iter()
-        .sum()
 }
 
 /// The same name for the same folder, so that folders can share a store: a part to read and

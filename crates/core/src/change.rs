@@ -1,5 +1,6 @@
 //! [`Change`]: the flat patch that a commit writes. Core fills it in, backends only write it.
 
+use std::fmt;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -9,7 +10,8 @@ use crate::error::Error;
 use crate::lease::{Fence, Purpose};
 use crate::limit::{Bounds, check_size};
 use crate::policy::{Keep, Policy, Retention};
-use crate::task::{DeadReason, Due, NewTask, Payload, Priority, State, TaskRef};
+use crate::state::{DeadReason, State, names};
+use crate::task::{Due, NewTask, Payload, Priority, TaskRef};
 
 /// Who decided a change. The store treats them differently: only the worker's commit frees
 /// the slot (LH-LIMIT-3), only the rescuer's keeps the right to a late success (LH-LATE-5).
@@ -22,6 +24,12 @@ pub enum Role {
     /// A person or a tool, with the fence that was seen.
     Operator,
 }
+
+names! { Role {
+    Self::Worker => "worker" = Self::Worker,
+    Self::Rescuer => "rescuer" = Self::Rescuer,
+    Self::Operator => "operator" = Self::Operator,
+} }
 
 /// What happened, as the history tells it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

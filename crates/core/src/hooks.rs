@@ -7,7 +7,8 @@ use crate::lease::Fence;
 use crate::limit::LimitKey;
 use crate::memory::MemoryBackend;
 use crate::memory::queue::{Entry, Queue};
-use crate::task::{Payload, State, TaskRef};
+use crate::state::State;
+use crate::task::{Payload, TaskRef};
 
 /// A stored record that this build did not write (LH-CLAIM-11).
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -6,7 +6,8 @@ use std::time::Duration;
 use crate::clock::Timestamp;
 use crate::limit::LimitKey;
 use crate::policy::Policy;
-use crate::task::{Headers, Payload, Priority, State, Task, TaskRef};
+use crate::state::State;
+use crate::task::{Headers, Payload, Priority, Task, TaskRef};
 
 /// A fencing token: for one task always growing, never used twice (LH-FENCE-1).
 ///

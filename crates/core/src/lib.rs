@@ -16,6 +16,7 @@ pub mod memory;
 pub mod policy;
 pub mod query;
 pub mod request;
+pub mod state;
 pub mod stored;
 pub mod task;
 pub mod verdict;
@@ -38,10 +39,8 @@ pub use request::{
     Claim, Commit, CommitItem, Configure, Count, Enqueue, Get, List, Purge, Queues, Renew,
     RenewItem, Request, Ticket,
 };
-pub use task::{
-    DeadReason, Due, Headers, History, NewTask, Payload, Priority, Shown, State, Status, Task,
-    TaskRef,
-};
+pub use state::{DeadReason, State, Status};
+pub use task::{Due, Headers, History, NewTask, Payload, Priority, Shown, Task, TaskRef};
 pub use verdict::{
     Applied, Claimed, CommitVerdict, DuplicateCause, EnqueueVerdict, Found, Left, LostReason,
     Purged, RenewVerdict,

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
 use crate::limit::Bounds;
-use crate::task::{DeadReason, State};
+use crate::state::{DeadReason, State};
 
 /// What follows a run that did not succeed, and how long the finished task stays.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

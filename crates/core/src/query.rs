@@ -7,7 +7,8 @@ use crate::clock::Timestamp;
 use crate::error::Error;
 use crate::policy::Retention;
 use crate::request::Configure;
-use crate::task::{DeadReason, NewTask, Status, Task};
+use crate::state::{DeadReason, Status};
+use crate::task::{NewTask, Task};
 
 /// Which tasks of a queue a list shows; each part that is set must match.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -67,7 +68,7 @@ impl Filter {
         let finished = task.finished_at;
         self.status.is_none_or(|status| status == task.status(now))
             && self.kind.as_ref().is_none_or(|kind| *kind == task.kind)
-            && self.reason.is_none_or(|why| task.state == crate::task::State::Dead(why))
+            && self.reason.is_none_or(|why| task.state == crate::state::State::Dead(why))
             && self.finished_from.is_none_or(|from| finished.is_some_and(|at| at >= from))
             && self.finished_before.is_none_or(|before| finished.is_some_and(|at| at < before))
     }
@@ -131,6 +132,13 @@ impl Counts {
     #[must_use]
     pub fn of(&self, status: Status) -> u64 {
         self.tasks.get(&status).copied().unwrap_or(0)
+    }
+
+    /// The tasks that have not ended.
+    #[must_use]
+    pub fn unfinished(&self) -> u64 {
+        let open = self.tasks.iter().filter(|(status, _)| !status.is_finished());
+        open.map(|(_, count)| count).sum()
     }
 
     /// All tasks of the queue.

@@ -10,9 +10,10 @@ use crate::change::{Record, Role};
 use crate::clock::Timestamp;
 use crate::error::Error;
 use crate::id::{self, DecisionId};
-use crate::lease::{Fence, Purpose};
+use crate::lease::Fence;
 use crate::limit::{Bounds, LimitKey, check_size};
 use crate::policy::{Delivery, Policy, Retention, RetryPolicy};
+use crate::state::{State, Status};
 
 /// Queue and id: the only way to address a task.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -282,145 +283,6 @@ impl NewTask {
         self.policy.check()
     }
 }
-
-/// Why a task is dead.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub enum DeadReason {
-    /// The retry budget is spent.
-    Exhausted,
-    /// The handler said that no retry can help.
-    Rejected,
-    /// The payload could not be read by its handler.
-    Undecodable,
-    /// No worker knows the kind.
-    UnknownKind,
-    /// The worker was lost and the rescue budget is spent.
-    Lost,
-    /// The stored record could not be read.
-    Corrupt,
-    /// An operator buried it.
-    Operator,
-}
-
-/// The stored state of a task. Ready and scheduled are derived: see [`Status`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum State {
-    /// Waits for its due time, a free slot and a worker.
-    Waiting,
-    /// Held under a lease.
-    Leased(Purpose),
-    /// Finished well.
-    Succeeded,
-    /// A dead letter.
-    Dead(DeadReason),
-    /// Called off by an operator or by its handler.
-    Cancelled,
-}
-
-impl State {
-    /// Whether the task has ended: Succeeded, Dead or Cancelled.
-    #[must_use]
-    pub const fn is_finished(self) -> bool {
-        matches!(self, Self::Succeeded | Self::Dead(_) | Self::Cancelled)
-    }
-}
-
-/// What a person sees of a task at one instant: the state, with time and lease considered.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Status {
-    /// Waiting, and its time has come; also while the queue is paused or a limit is full.
-    Ready,
-    /// Waiting for a time to come.
-    Scheduled,
-    /// Under a lease that runs.
-    Leased,
-    /// Under a lease that has passed: to be rescued.
-    Lapsed,
-    /// Finished well.
-    Succeeded,
-    /// A dead letter.
-    Dead,
-    /// Called off.
-    Cancelled,
-}
-
-impl Status {
-    /// Every status, in order.
-    pub const ALL: [Status; 7] = [
-        Self::Ready,
-        Self::Scheduled,
-        Self::Leased,
-        Self::Lapsed,
-        Self::Succeeded,
-        Self::Dead,
-        Self::Cancelled,
-    ];
-}
-
-macro_rules! names {
-    ($type:ty { $($value:pat => $name:literal = $new:expr),+ $(,)? }) => {
-        impl $type {
-            /// The stable lower-case name, as stores and people write it.
-            #[must_use]
-            pub const fn as_str(self) -> &'static str {
-                match self { $($value => $name),+ }
-            }
-
-            /// The value with this name, if there is one.
-            #[must_use]
-            pub fn from_name(name: &str) -> Option<Self> {
-                match name { $($name => Some($new),)+ _ => None }
-            }
-        }
-
-        impl fmt::Display for $type {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str(self.as_str())
-            }
-        }
-    };
-}
-
-names! { DeadReason {
-    Self::Exhausted => "exhausted" = Self::Exhausted,
-    Self::Rejected => "rejected" = Self::Rejected,
-    Self::Undecodable => "undecodable" = Self::Undecodable,
-    Self::UnknownKind => "unknown_kind" = Self::UnknownKind,
-    Self::Lost => "lost" = Self::Lost,
-    Self::Corrupt => "corrupt" = Self::Corrupt,
-    Self::Operator => "operator" = Self::Operator,
-} }
-
-names! { State {
-    Self::Waiting => "waiting" = Self::Waiting,
-    Self::Leased(Purpose::Run) => "leased_run" = Self::Leased(Purpose::Run),
-    Self::Leased(Purpose::Rescue) => "leased_rescue" = Self::Leased(Purpose::Rescue),
-    Self::Succeeded => "succeeded" = Self::Succeeded,
-    Self::Dead(DeadReason::Exhausted) => "dead_exhausted" = Self::Dead(DeadReason::Exhausted),
-    Self::Dead(DeadReason::Rejected) => "dead_rejected" = Self::Dead(DeadReason::Rejected),
-    Self::Dead(DeadReason::Undecodable) => "dead_undecodable" = Self::Dead(DeadReason::Undecodable),
-    Self::Dead(DeadReason::UnknownKind) => "dead_unknown_kind" = Self::Dead(DeadReason::UnknownKind),
-    Self::Dead(DeadReason::Lost) => "dead_lost" = Self::Dead(DeadReason::Lost),
-    Self::Dead(DeadReason::Corrupt) => "dead_corrupt" = Self::Dead(DeadReason::Corrupt),
-    Self::Dead(DeadReason::Operator) => "dead_operator" = Self::Dead(DeadReason::Operator),
-    Self::Cancelled => "cancelled" = Self::Cancelled,
-} }
-
-names! { Role {
-    Self::Worker => "worker" = Self::Worker,
-    Self::Rescuer => "rescuer" = Self::Rescuer,
-    Self::Operator => "operator" = Self::Operator,
-} }
-
-names! { Status {
-    Self::Ready => "ready" = Self::Ready,
-    Self::Scheduled => "scheduled" = Self::Scheduled,
-    Self::Leased => "leased" = Self::Leased,
-    Self::Lapsed => "lapsed" = Self::Lapsed,
-    Self::Succeeded => "succeeded" = Self::Succeeded,
-    Self::Dead => "dead" = Self::Dead,
-    Self::Cancelled => "cancelled" = Self::Cancelled,
-} }
 
 /// The last applied commit of a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

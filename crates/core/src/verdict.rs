@@ -7,7 +7,8 @@ use crate::change::Role;
 use crate::clock::Timestamp;
 use crate::id::DecisionId;
 use crate::lease::{Fence, Lease};
-use crate::task::{Shown, State, Task, TaskRef};
+use crate::state::State;
+use crate::task::{Shown, Task, TaskRef};
 
 /// What became of one new task.
 #[must_use]

@@ -8,7 +8,7 @@ use leasehold_core::{
 use sqlx::Row;
 
 use super::limits;
-use super::row::{STATES, Stored, column, history_max, list, rank, state};
+use super::row::{Stored, column, history_max, list, rank};
 use super::step::{Queue, Step};
 use crate::error::Fault;
 
@@ -103,7 +103,7 @@ async fn write(
         .bind(seen.seq)
         .bind(column(guard.fence))
         .bind((change.by, change.to) == (Role::Worker, To::Succeeded))
-        .bind(admitting(change)?)
+        .bind(admitting(change))
         .bind(change.is_redrive())
         .bind(new_fence)
         .bind(decision.bits().to_be_bytes().to_vec())
@@ -136,7 +136,7 @@ async fn rewrite(
     let write = sql!("edit")
         .bind(seen.seq)
         .bind(column(guard.fence))
-        .bind(admitting(change)?)
+        .bind(admitting(change))
         .bind(new_fence)
         .bind(decision.bits().to_be_bytes().to_vec())
         .bind(change.by.as_str())
@@ -149,14 +149,8 @@ async fn rewrite(
 }
 
 /// The states in which a current guard admits the change, as core says.
-fn admitting(change: &Change) -> Result<String, Fault> {
-    let mut names = Vec::new();
-    for name in STATES {
-        if change.fits(state(name)?) {
-            names.push(*name);
-        }
-    }
-    Ok(list(names))
+fn admitting(change: &Change) -> String {
+    list(State::ALL.into_iter().filter(|state| change.fits(*state)).map(State::as_str))
 }
 
 /// What else an applied change brings, all in the same step (LH-COMMIT-2).

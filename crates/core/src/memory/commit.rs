@@ -158,5 +158,8 @@ fn rewrite(task: &mut Task, edit: &Edit, now: Timestamp) {
     }
     task.priority = edit.priority.unwrap_or(task.priority);
     task.due = edit.due.map_or(task.due, |due| due.instant(now));
-    task.policy = edit.policy.unwrap_or(task.policy);
+    if let Some(policy) = edit.policy {
+        // What could not be read has been written anew.
+        (task.policy, task.corrupt) = (policy, None);
+    }
 }
