@@ -3,14 +3,10 @@
 
 use std::fs;
 
-use leasehold_core::clause::{self, Level};
-
 #[path = "tidy/includes.rs"]
 mod includes;
 #[path = "tidy/rust.rs"]
 mod rust;
-#[path = "tidy/suite.rs"]
-mod suite;
 #[path = "tidy/tree.rs"]
 mod tree;
 #[path = "tidy/words.rs"]
@@ -31,9 +27,6 @@ const NOT_COUNTED: &[&str] = &[
 
 /// Files that must name the words which nothing else may use.
 const NAMES_FOREIGN_WORDS: &[&str] = &["docs/glossary.md", "tests/tidy/words.rs"];
-
-/// Extended features that are built, so that their clauses need cases.
-const LANDED: &[&str] = &["limits", "unique", "kinds", "replay", "follow-ups"];
 
 #[test]
 fn files_are_short() {
@@ -86,52 +79,6 @@ fn the_specification_can_be_read_in_a_sitting() {
              together, and may have {SPECIFICATION_LINES_MAX}"
         ),
         if sum > SPECIFICATION_LINES_MAX { &offenders } else { &[] },
-    );
-}
-
-#[test]
-fn the_contract_and_its_table_are_the_same() {
-    let table: Vec<String> = clause::ALL
-        .iter()
-        .map(|clause| {
-            format!("- **{}** [{}, {}] {}", clause.id, clause.level, clause.proof, clause.text)
-        })
-        .collect();
-    report(
-        "docs/contract.md and crates/core/src/clause.rs tell the same clauses (D4)",
-        &suite::differences(&tree::read("docs/contract.md"), &table),
-    );
-}
-
-#[test]
-fn every_clause_has_a_case() {
-    let is_required = |level: Level| match level {
-        Level::Core => true,
-        Level::Extended(feature) => LANDED.contains(&feature),
-        Level::Worker => false,
-    };
-    let required: Vec<_> =
-        clause::ALL.iter().filter(|c| is_required(c.level)).map(|c| c.id).collect();
-    report(
-        "a clause has a conformance case, or a reason in leasehold_conformance::UNTESTED (D4)",
-        &suite::unproved(&required, &cases(), leasehold_conformance::UNTESTED),
-    );
-}
-
-#[test]
-fn every_reason_for_an_untested_clause_holds() {
-    let known: Vec<_> = clause::ALL.iter().map(|clause| clause.id).collect();
-    report(
-        "leasehold_conformance::UNTESTED names clauses without a case and says why",
-        &suite::stale_reasons(&known, &cases(), leasehold_conformance::UNTESTED),
-    );
-}
-
-#[test]
-fn every_case_names_its_clauses() {
-    report(
-        "a case names its clauses and has an id of its own: family/what_must_hold (X1)",
-        &suite::faulty_cases(&cases()),
     );
 }
 
@@ -223,16 +170,6 @@ fn counted_files() -> Vec<tree::File> {
     let mut files = tree::files(&["rs"]);
     files.retain(|file| tree::is_counted(&file.path) && !NOT_COUNTED.contains(&file.path.as_str()));
     files
-}
-
-fn cases() -> Vec<suite::Case> {
-    leasehold_conformance::cases()
-        .iter()
-        .map(|case| suite::Case {
-            id: case.id,
-            clauses: case.clauses.iter().map(|clause| clause.id).collect(),
-        })
-        .collect()
 }
 
 fn on(path: &str, faults: Vec<String>) -> impl Iterator<Item = String> {

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use leasehold_conformance::{
-    Case, Clock, Faults, Harness, HarnessError, Link, Planted, Profile, World,
+    Case, CaseClock, Faults, Harness, HarnessError, Link, PlantedRecord, Profile, World,
 };
 use leasehold_core::{Backend, Features, LimitKey, ManualClock, TaskRef};
 use leasehold_sql::{SqliteBackend, SqliteConfig, Synchronous};
@@ -30,8 +30,8 @@ impl Harness for Sqlite {
         let path = folder.path().join("tasks.db");
         let hand = ManualClock::default();
         let clock = match case.needs.clock {
-            Clock::Manual => leasehold_core::Clock::from(hand.clone()),
-            Clock::Real => leasehold_core::Clock::default(),
+            CaseClock::Manual => leasehold_core::Clock::from(hand.clone()),
+            CaseClock::Real => leasehold_core::Clock::default(),
         };
         let world = SqliteWorld { path, hand, clock, _folder: folder };
         // Once, so that the file is there even if a case plants faults before it opens it.
@@ -56,7 +56,10 @@ impl SqliteWorld {
 
 #[async_trait]
 impl World for SqliteWorld {
-    async fn open(&self, _link: Link) -> Result<Arc<dyn Backend>, HarnessError> {
+    async fn open(&self, link: Link) -> Result<Arc<dyn Backend>, HarnessError> {
+        let Link::Direct = link else {
+            return Err(format!("there is no {link:?} link to a file").into());
+        };
         let config = SqliteConfig::new(&self.path)
             .with_synchronous(Synchronous::Normal)
             .with_readers(1)
@@ -80,18 +83,19 @@ impl World for SqliteWorld {
 
 #[async_trait]
 impl Faults for SqliteWorld {
-    async fn plant(&self, task: &TaskRef, planted: Planted) -> Result<(), HarnessError> {
+    async fn plant(&self, task: &TaskRef, planted: PlantedRecord) -> Result<(), HarnessError> {
         const WHERE: &str = "where id = ?1 and queue = (select queue from queue where name = ?2)";
         let plant = match planted {
-            Planted::Broken(raw) => {
+            PlantedRecord::Broken(raw) => {
                 // As text of any bytes: a cast does not check them.
                 let sql = format!("update task set terms = cast(?3 as text) {WHERE}");
                 sqlx::query(sqlx::AssertSqlSafe(sql)).bind(&task.id).bind(&task.queue).bind(raw)
             }
-            Planted::Newer => {
+            PlantedRecord::Newer => {
                 let sql = format!("update task set format = 1000000 {WHERE}");
                 sqlx::query(sqlx::AssertSqlSafe(sql)).bind(&task.id).bind(&task.queue)
             }
+            other => return Err(format!("{other:?} cannot be planted").into()),
         };
         match plant.execute(&mut self.raw().await?).await?.rows_affected() {
             1 => Ok(()),

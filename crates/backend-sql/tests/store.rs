@@ -190,3 +190,30 @@ async fn a_purge_is_bounded_and_says_when_there_is_more() {
     assert_eq!(world.number(remembered).await, 0);
     world.check_residue().await;
 }
+
+/// LH-FENCE-7: after a loss of data, here of the newest fences, none of them is given again as
+/// long as the clock goes forward.
+#[tokio::test]
+async fn a_lost_fence_is_not_given_again() {
+    let mut world = World::new(Bounds::default()).await;
+    world.enqueue([task("a"), task("b")]).await;
+    let before = world.claim(1).await.leases.remove(0);
+    world.sql("update fence set value = 1").await;
+    world.clock.shift(1);
+    let after = world.claim(1).await.leases.remove(0);
+    assert!(after.fence > before.fence, "{} after {}", after.fence, before.fence);
+}
+
+/// LH-CTL-1: what was set holds after a restart.
+#[tokio::test]
+async fn settings_outlive_a_restart() {
+    let mut world = World::new(Bounds::default()).await;
+    let request = Configure::new("q").pause().with_limit("g", 7).with_id_memory(TTL);
+    let set = world.store.configure(request).await.expect("configured");
+    world.reopen().await;
+    let kept = world.store.configure(Configure::new("q")).await.expect("read");
+    assert_eq!((kept.paused, kept.limits.get("g"), kept.id_memory), (true, Some(&7), TTL));
+    assert_eq!(kept, set);
+    world.enqueue([task("a")]).await;
+    assert_eq!(world.claim(1).await.leases, []);
+}

@@ -10,7 +10,7 @@ use crate::context::{Context, Stop};
 
 /// The clock that a case's world has to run on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Clock {
+pub enum CaseClock {
     /// A hand that [`World::shift`](crate::World::shift) moves, so that every instant is exact.
     Manual,
     /// The store's own clock: what a manual clock stands in for is seen for itself.
@@ -25,15 +25,21 @@ pub struct Needs {
     /// been seen to refuse them.
     pub features: Features,
     /// The clock of its world.
-    pub clock: Clock,
+    pub clock: CaseClock,
+    /// Whether it is about a feature that the backend lacks; inapplicable to one that has all.
+    pub lacking: bool,
     /// Whether it plants faults ([`World::faults`](crate::World::faults)).
     pub faults: bool,
 }
 
 impl Needs {
     /// The contract's core on a manual clock.
-    pub const CORE: Needs =
-        Needs { features: Features::empty(), clock: Clock::Manual, faults: false };
+    pub const CORE: Needs = Needs {
+        features: Features::empty(),
+        clock: CaseClock::Manual,
+        lacking: false,
+        faults: false,
+    };
 
     /// The same, and these features.
     #[must_use]
@@ -45,7 +51,14 @@ impl Needs {
     /// The same on the store's own clock.
     #[must_use]
     pub const fn real_clock(mut self) -> Self {
-        self.clock = Clock::Real;
+        self.clock = CaseClock::Real;
+        self
+    }
+
+    /// The same for a backend that lacks a feature.
+    #[must_use]
+    pub const fn lacking(mut self) -> Self {
+        self.lacking = true;
         self
     }
 

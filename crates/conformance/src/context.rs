@@ -1,8 +1,9 @@
 //! [`Context`]: what a case holds while it runs, and where it reports what it saw.
 
+use std::collections::BTreeSet;
 use std::fmt::{self, Debug};
 
-use leasehold_core::clause::Clause;
+use leasehold_core::clause::{Clause, LAPSE_8};
 use leasehold_core::{BackendExt, Error, TaskRef};
 
 use crate::actor::Actor;
@@ -61,6 +62,7 @@ pub struct Context {
     world: Box<dyn World>,
     profile: Profile,
     faults: Vec<Fault>,
+    checked: BTreeSet<&'static str>,
 }
 
 impl Context {
@@ -68,17 +70,24 @@ impl Context {
     pub const QUEUE: &'static str = "q";
 
     pub(crate) fn new(world: Box<dyn World>, profile: Profile) -> Self {
-        Self { world, profile, faults: Vec::new() }
+        Self { world, profile, faults: Vec::new(), checked: BTreeSet::new() }
     }
 
-    pub(crate) fn into_parts(self) -> (Box<dyn World>, Vec<Fault>) {
-        (self.world, self.faults)
+    /// The world, the faults, and those of `clauses` that no check has named: a case that
+    /// passes without looking at a clause proves nothing about it.
+    pub(crate) fn into_parts(
+        self,
+        clauses: &[Clause],
+    ) -> (Box<dyn World>, Vec<Fault>, Vec<&'static str>) {
+        let ids = clauses.iter().map(|clause| clause.id);
+        let unchecked = ids.filter(|id| !self.checked.contains(id)).collect();
+        (self.world, self.faults, unchecked)
     }
 
     /// What the harness says of its backend.
     #[must_use]
-    pub fn profile(&self) -> Profile {
-        self.profile
+    pub fn profile(&self) -> &Profile {
+        &self.profile
     }
 
     /// A new handle, held by somebody called `name`, on [`Context::QUEUE`].
@@ -113,6 +122,7 @@ impl Context {
         got: T,
         want: U,
     ) {
+        self.checked.insert(clause.id);
         if got != want {
             self.fault(clause, what, format!("{got:#?}"), format!("{want:#?}"));
         }
@@ -120,6 +130,7 @@ impl Context {
 
     /// Reports a fault unless `holds`, showing `got`; the case goes on.
     pub fn check_that(&mut self, clause: Clause, what: &str, holds: bool, got: impl Debug) {
+        self.checked.insert(clause.id);
         if !holds {
             self.fault(clause, what, format!("{got:#?}"), "what the clause says".to_owned());
         }
@@ -154,6 +165,16 @@ impl Context {
     ) -> Result<(), Stop> {
         let now = by.backend().task(&TaskRef::new(by.queue(), id)).await?;
         self.check(clause, what, now, None);
+        Ok(())
+    }
+
+    /// Reports a fault for whatever the store holds that no task explains.
+    pub(crate) async fn check_residue(&mut self) -> Result<(), Stop> {
+        let left = self.world.residue().await?;
+        if !left.is_empty() {
+            let want = "nothing that no task explains".to_owned();
+            self.fault(LAPSE_8, "what is left in the store", left.join("\n"), want);
+        }
         Ok(())
     }
 

@@ -37,7 +37,8 @@ pub(crate) fn applied(before: &Task, item: &CommitItem, fence: Fence, now: Times
     let current = item.guard.fence == before.fence;
     let mut applied = Applied::new(fence);
     applied.late = !current;
-    applied.overdue = current && before.until.is_some_and(|until| until <= now);
+    let by_holder = item.change.by != Role::Operator;
+    applied.overdue = current && by_holder && before.until.is_some_and(|until| until <= now);
     applied
 }
 

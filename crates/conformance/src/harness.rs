@@ -12,7 +12,7 @@ use crate::case::Case;
 pub type HarnessError = Box<dyn StdError + Send + Sync + 'static>;
 
 /// What a harness says of its backend.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Profile {
     /// The backend's name, as its capabilities tell it.
@@ -29,8 +29,9 @@ impl Profile {
     }
 }
 
-/// How a new handle reaches the store.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// How a new handle reaches the store. A harness answers an error for a link that it does
+/// not know: to open another one instead would make the race that the case stages go unseen.
+#[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum Link {
     /// As a user's would.
@@ -55,8 +56,11 @@ pub trait World: Send + Sync {
     async fn open(&self, link: Link) -> Result<Arc<dyn Backend>, HarnessError>;
 
     /// Moves the store's clock, as every handle of this world sees it; negative moves it
-    /// back. Only called on a manual clock.
-    async fn shift(&self, by_ms: i64) -> Result<(), HarnessError>;
+    /// back. Only called on a manual clock. A store that has none leaves this out, and its
+    /// cases on a manual clock stop.
+    async fn shift(&self, _by_ms: i64) -> Result<(), HarnessError> {
+        Err("this world has no manual clock".into())
+    }
 
     /// The hooks that plant faults, if this world has them. A case that needs them is
     /// incomplete without, which is red.
@@ -64,7 +68,8 @@ pub trait World: Send + Sync {
         None
     }
 
-    /// Every row or key that neither a task nor a clause explains; checked after each case.
+    /// Every row or key that neither a task nor a clause explains, each as one line; checked
+    /// after each case. An empty answer without a look passes, and proves nothing.
     async fn residue(&self) -> Result<Vec<String>, HarnessError>;
 
     /// Ends the world; called also after a case has panicked.
@@ -75,23 +80,35 @@ pub trait World: Send + Sync {
 
 /// A stored record that this build did not write (LH-CLAIM-11).
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Planted {
+#[non_exhaustive]
+pub enum PlantedRecord {
     /// The record cannot be read, in a version that the store knows; these are its bytes.
     Broken(Vec<u8>),
     /// The record is of a newer version.
     Newer,
 }
 
-/// Faults that a case plants behind the backend's back.
+/// Faults that a case plants behind the backend's back. What is left out stops the cases that
+/// need it; there will be more of them, so each has a body.
 #[async_trait]
 pub trait Faults: Send + Sync {
-    /// Puts `planted` in place of the task's stored record.
-    async fn plant(&self, task: &TaskRef, planted: Planted) -> Result<(), HarnessError>;
+    /// Puts `record` in place of the task's stored record.
+    async fn plant(&self, _task: &TaskRef, _record: PlantedRecord) -> Result<(), HarnessError> {
+        unable()
+    }
 
     /// Adds a slot under `key` that no task explains and that lasts another day (LH-LAPSE-8);
     /// only called when the backend has limits.
-    async fn plant_slot(&self, queue: &str, key: &LimitKey) -> Result<(), HarnessError>;
+    async fn plant_slot(&self, _queue: &str, _key: &LimitKey) -> Result<(), HarnessError> {
+        unable()
+    }
 
     /// Makes the next fence at least `value`.
-    async fn raise_fence(&self, value: u64) -> Result<(), HarnessError>;
+    async fn raise_fence(&self, _value: u64) -> Result<(), HarnessError> {
+        unable()
+    }
+}
+
+fn unable() -> Result<(), HarnessError> {
+    Err("this world cannot plant that fault".into())
 }

@@ -2,8 +2,7 @@
 
 mod actor;
 mod case;
-#[doc(hidden)]
-pub mod cases;
+mod cases;
 mod context;
 mod expect;
 mod harness;
@@ -14,10 +13,11 @@ mod staged;
 mod table;
 mod untested;
 
-pub use actor::Actor;
-pub use case::{Case, Clock, Needs};
-pub use context::{Context, Fault, Stop};
-pub use harness::{Faults, Harness, HarnessError, Link, Planted, Profile, World};
+pub use async_trait::async_trait;
+pub use case::{Case, CaseClock, Needs};
+pub use context::Fault;
+pub use harness::{Faults, Harness, HarnessError, Link, PlantedRecord, Profile, World};
+pub use leasehold_core;
 pub use run::{Verdict, run_case, run_test};
 pub use table::cases;
-pub use untested::UNTESTED;
+pub use untested::{PARTLY, UNTESTED};

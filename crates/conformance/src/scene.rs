@@ -176,10 +176,7 @@ impl Scene {
             cx.check_that(clause, &what("a commit that must be applied"), false, &verdict);
             return Err(Stop::because(format!("{}: {name} was not applied", self.what)));
         };
-        let mut told = expect::applied(task, item, applied.fence, self.now);
-        if item.change.by == Role::Operator {
-            told.overdue = applied.overdue;
-        }
+        let told = expect::applied(task, item, applied.fence, self.now);
         cx.check(clause, &what("how it was applied"), &applied, &told);
         let grows = applied.fence > task.fence;
         cx.check_that(FENCE_1, &what("the new fence is greater"), grows, &applied);
@@ -187,8 +184,8 @@ impl Scene {
         let want = expect::after(task, item, applied.fence, self.now, history_max);
         let mut counts = before.counts;
         move_count(&mut counts, task, want.as_ref(), self.now);
-        counts.events.overdue += u64::from(applied.overdue);
-        counts.events.late += u64::from(applied.late);
+        counts.events.overdue += u64::from(told.overdue);
+        counts.events.late += u64::from(told.late);
         counts.events.buried += u64::from(matches!(item.change.to, To::Dead(_)));
         counts.events.rescued += u64::from(item.change.budget == Budget::SpendRescue);
         self.shown = Some(item.guard.fence);

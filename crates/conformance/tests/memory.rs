@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use leasehold_conformance::{
-    Case, Clock, Faults, Harness, HarnessError, Link, Planted, Profile, World,
+    Case, CaseClock, Faults, Harness, HarnessError, Link, PlantedRecord, Profile, World,
 };
 use leasehold_core::{Backend, Features, LimitKey, ManualClock, MemoryBackend, TaskRef};
 
@@ -20,8 +20,8 @@ impl Harness for Memory {
     async fn world(&self, case: &Case) -> Result<Box<dyn World>, HarnessError> {
         let hand = ManualClock::default();
         let backend = match case.needs.clock {
-            Clock::Manual => MemoryBackend::on_clock(hand.clone()),
-            Clock::Real => MemoryBackend::new(),
+            CaseClock::Manual => MemoryBackend::on_clock(hand.clone()),
+            CaseClock::Real => MemoryBackend::new(),
         };
         Ok(Box::new(MemoryWorld { backend: Arc::new(backend.with_features(self.0)), hand }))
     }
@@ -34,8 +34,11 @@ struct MemoryWorld {
 
 #[async_trait]
 impl World for MemoryWorld {
-    async fn open(&self, _link: Link) -> Result<Arc<dyn Backend>, HarnessError> {
-        Ok(self.backend.clone())
+    async fn open(&self, link: Link) -> Result<Arc<dyn Backend>, HarnessError> {
+        match link {
+            Link::Direct => Ok(self.backend.clone()),
+            other => Err(format!("there is no {other:?} link to memory").into()),
+        }
     }
 
     async fn shift(&self, by_ms: i64) -> Result<(), HarnessError> {
@@ -54,10 +57,11 @@ impl World for MemoryWorld {
 
 #[async_trait]
 impl Faults for MemoryWorld {
-    async fn plant(&self, task: &TaskRef, planted: Planted) -> Result<(), HarnessError> {
+    async fn plant(&self, task: &TaskRef, planted: PlantedRecord) -> Result<(), HarnessError> {
         let planted = match planted {
-            Planted::Broken(raw) => leasehold_core::Planted::Broken(raw.into()),
-            Planted::Newer => leasehold_core::Planted::Newer,
+            PlantedRecord::Broken(raw) => leasehold_core::Planted::Broken(raw.into()),
+            PlantedRecord::Newer => leasehold_core::Planted::Newer,
+            other => return Err(format!("{other:?} cannot be planted").into()),
         };
         self.backend.plant(task, planted).then_some(()).ok_or_else(|| "no such task".into())
     }

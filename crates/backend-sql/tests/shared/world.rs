@@ -23,6 +23,7 @@ pub struct World {
     pub store: SqliteBackend,
     pub raw: SqliteConnection,
     pub clock: ManualClock,
+    config: SqliteConfig,
     _folder: TempDir,
 }
 
@@ -35,10 +36,15 @@ impl World {
             .with_synchronous(Synchronous::Normal)
             .with_bounds(bounds)
             .with_clock(clock.clone());
-        let store = SqliteBackend::connect(config).await.expect("it opens");
+        let store = SqliteBackend::connect(config.clone()).await.expect("it opens");
         store.configure(Configure::new("q").with_limit("g", 1)).await.expect("configured");
         let raw = SqliteConnectOptions::new().filename(path).connect().await.expect("it opens");
-        Self { store, raw, clock, _folder: folder }
+        Self { store, raw, clock, config, _folder: folder }
+    }
+
+    /// Opens the file anew, as after a restart.
+    pub async fn reopen(&mut self) {
+        self.store = SqliteBackend::connect(self.config.clone()).await.expect("it opens");
     }
 
     pub async fn enqueue(&self, tasks: impl IntoIterator<Item = NewTask>) {

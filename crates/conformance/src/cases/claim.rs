@@ -15,7 +15,7 @@ use leasehold_core::{
 
 use crate::actor::{Actor, applied};
 use crate::context::{Context, Stop};
-use crate::harness::Planted;
+use crate::harness::PlantedRecord;
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -341,7 +341,7 @@ pub(crate) async fn corrupt_is_granted_raw(cx: &mut Context) -> Result<(), Stop>
     let raw = b"\0{\xff not a record".to_vec();
     for id in ["broken", "lost"] {
         let task = user.get(id).await?.task_ref;
-        cx.planting()?.plant(&task, Planted::Broken(raw.clone())).await?;
+        cx.planting()?.plant(&task, PlantedRecord::Broken(raw.clone())).await?;
     }
     let leases = user.claim(10).await?.leases;
     cx.check(CLAIM_11, "the leases", ids(&leases), ["a", "broken", "lost", "b"]);
@@ -382,7 +382,7 @@ pub(crate) async fn newer_is_left_and_blocks_nothing(cx: &mut Context) -> Result
     user.enqueue(first("waits")).await?;
     for id in ["lapsed", "waits"] {
         let task = user.get(id).await?.task_ref;
-        cx.planting()?.plant(&task, Planted::Newer).await?;
+        cx.planting()?.plant(&task, PlantedRecord::Newer).await?;
     }
     cx.shift(Actor::TTL_MS).await?;
     for id in ["a", "b"] {

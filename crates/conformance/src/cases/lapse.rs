@@ -12,7 +12,7 @@ use leasehold_core::{
 
 use crate::actor::{Actor, applied};
 use crate::context::{Context, Stop};
-use crate::harness::Planted;
+use crate::harness::PlantedRecord;
 use crate::moves::{self, Move, RESCUES};
 use crate::scene::{Cast, Place};
 
@@ -40,7 +40,7 @@ pub(crate) async fn live_is_safe(cx: &mut Context) -> Result<(), Stop> {
     Ok(())
 }
 
-/// A lease that is renewed in time outlives a thousand sweeps.
+/// A lease that is renewed in time outlives a hundred sweeps.
 pub(crate) async fn live_is_safe_under_sweep(cx: &mut Context) -> Result<(), Stop> {
     let cast = Cast::open(cx).await?;
     let mut scene = cast.stage("sweeps", Delivery::at_least_once()).await?;
@@ -259,7 +259,7 @@ pub(crate) async fn poison_does_not_block(cx: &mut Context) -> Result<(), Stop> 
     }
     cx.check(LAPSE_6, "runs granted", worker.claim(10).await?.leases.len(), 3);
     let poison = TaskRef::new(Context::QUEUE, "poison");
-    cx.planting()?.plant(&poison, Planted::Broken(vec![0xff, 0, 1])).await?;
+    cx.planting()?.plant(&poison, PlantedRecord::Broken(vec![0xff, 0, 1])).await?;
     cx.shift(Actor::TTL_MS).await?;
     let lapsed = rescuer.rescue(10).await?.leases;
     cx.check(LAPSE_6, "rescues granted", lapsed.len(), 3);
@@ -308,7 +308,7 @@ pub(crate) async fn fifth_takeover_buries_poison(cx: &mut Context) -> Result<(),
     let mut scene = cast.stage("poison", Delivery::at_least_once()).await?;
     scene.lapsed(cx).await?;
     let poison = TaskRef::new("poison", "t");
-    cx.planting()?.plant(&poison, Planted::Broken(vec![0xff])).await?;
+    cx.planting()?.plant(&poison, PlantedRecord::Broken(vec![0xff])).await?;
     let mut lapsed = None;
     for _ in 0..5 {
         scene.lapse(cx).await?;

@@ -7,7 +7,7 @@ use crate::context::{Context, Stop};
 
 pub(crate) async fn profile_matches(cx: &mut Context) -> Result<(), Stop> {
     let told = cx.actor("one").await?.backend().capabilities();
-    let profile = cx.profile();
+    let profile = cx.profile().clone();
     cx.check(GEN_9, "the features that the backend declares", told.features, profile.features);
     cx.check(GEN_9, "the backend's name", told.name, profile.name);
     cx.check(GEN_10, "the major version that is kept", told.contract.0, CONTRACT_VERSION.0);

@@ -11,7 +11,7 @@ use leasehold_core::{
 
 use crate::actor::{Actor, applied, success};
 use crate::context::{Context, Stop};
-use crate::harness::Planted;
+use crate::harness::PlantedRecord;
 
 pub(crate) async fn a_smooth_day_counts_nothing(cx: &mut Context) -> Result<(), Stop> {
     let user = cx.actor("user").await?;
@@ -212,7 +212,7 @@ pub(crate) async fn skipped_newer(cx: &mut Context) -> Result<(), Stop> {
     let far = Due::In(Duration::from_secs(1));
     user.enqueue(Actor::task("newer").with_priority(Priority::HIGHEST).with_due(far)).await?;
     let newer = user.get("newer").await?.task_ref;
-    cx.planting()?.plant(&newer, Planted::Newer).await?;
+    cx.planting()?.plant(&newer, PlantedRecord::Newer).await?;
     let _ = user.claim(1).await?;
     let what = "a claim while the newer record is not yet due";
     let before = check_grown(cx, &user, what, Events::default(), |_| {}).await?;

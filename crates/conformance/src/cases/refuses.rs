@@ -2,8 +2,8 @@
 
 use leasehold_core::clause::GEN_9;
 use leasehold_core::{
-    Change, Claim, ClaimerId, Configure, Enqueue, Error, ErrorKind, Event, Features, Guard,
-    LimitKey, Purpose, Role, To,
+    Change, Claim, ClaimerId, Configure, Error, ErrorKind, Event, Features, Guard, LimitKey,
+    NewTask, Purpose, Role, To,
 };
 
 use crate::actor::{Actor, applied};
@@ -19,11 +19,15 @@ pub(crate) async fn each(cx: &mut Context, missing: Features) -> Result<(), Stop
     let user = cx.actor("user").await?;
     user.enqueue(Actor::task("bystander")).await?;
     let before = user.get("bystander").await?;
+    let settings = user.backend().configure(Configure::new(Context::QUEUE)).await?;
     for feature in missing.iter() {
-        let refused = use_of(feature, &user).await?;
-        let kind = refused.as_ref().err().map(Error::kind);
-        cx.check(GEN_9, &format!("a use of {feature:?}"), kind, Some(ErrorKind::Unsupported));
+        for (what, used) in uses(feature, &user).await? {
+            let kind = used.as_ref().err().map(Error::kind);
+            cx.check(GEN_9, &format!("{feature:?}: {what}"), kind, Some(ErrorKind::Unsupported));
+        }
     }
+    let after = user.backend().configure(Configure::new(Context::QUEUE)).await?;
+    cx.check(GEN_9, "the settings after refused calls", after, settings);
     cx.check_untouched(GEN_9, "a bystander of refused calls", &user, &before).await?;
     for id in ["limited", "unique", "follower"] {
         cx.check_gone(GEN_9, "a task of a refused call", &user, id).await?;
@@ -34,27 +38,37 @@ pub(crate) async fn each(cx: &mut Context, missing: Features) -> Result<(), Stop
     Ok(())
 }
 
-async fn use_of(feature: Features, user: &Actor) -> Result<Result<(), Error>, Stop> {
+/// Every way in which a caller can use a feature.
+async fn uses(
+    feature: Features,
+    user: &Actor,
+) -> Result<Vec<(&'static str, Result<(), Error>)>, Stop> {
     let backend = user.backend();
-    let enqueue =
-        async |new| backend.enqueue(Enqueue::new(Context::QUEUE, vec![new])).await.map(|_| ());
     let claim = async |claim: Claim| backend.claim(claim).await.map(|_| ());
+    let enqueue = async |new: NewTask| user.try_enqueue(new).await.map(|_| ());
+    let follow = async |new: NewTask| -> Result<Result<(), Error>, Stop> {
+        let seen = user.get("bystander").await?;
+        let success = Change::new(Role::Worker, To::Succeeded, Event::Succeeded);
+        let guard = Guard::new(seen.task_ref, seen.fence);
+        Ok(user.commit(guard, success.with_follow_ups(vec![new])).await.map(|_| ()))
+    };
     let request = user.request(Purpose::Run, 1);
+    let limited = || Actor::task("limited").with_limit(LimitKey::new("g", "k"));
+    let unique = || Actor::task("unique").with_unique("u");
     Ok(match feature {
-        Features::LIMITS => {
-            let set = user.configure(Configure::new(Context::QUEUE).with_limit("g", 1)).await;
-            let limited = Actor::task("limited").with_limit(LimitKey::new("g", "k"));
-            set.and(enqueue(limited).await)
+        Features::LIMITS => vec![
+            ("a setting", user.configure(Configure::new(Context::QUEUE).with_limit("g", 1)).await),
+            ("a new task", enqueue(limited()).await),
+            ("a follow-up", follow(limited()).await?),
+        ],
+        Features::UNIQUE => {
+            vec![("a new task", enqueue(unique()).await), ("a follow-up", follow(unique()).await?)]
         }
-        Features::UNIQUE => enqueue(Actor::task("unique").with_unique("u")).await,
-        Features::KINDS => claim(request.with_kinds(["kind"])).await,
-        Features::REPLAY => claim(request.with_ticket(ClaimerId::from_bits(1), 1)).await,
-        Features::FOLLOW_UPS => {
-            let seen = user.get("bystander").await?;
-            let success = Change::new(Role::Worker, To::Succeeded, Event::Succeeded)
-                .with_follow_ups(vec![Actor::task("follower")]);
-            user.commit(Guard::new(seen.task_ref, seen.fence), success).await.map(|_| ())
+        Features::KINDS => vec![("a claim", claim(request.with_kinds(["kind"])).await)],
+        Features::REPLAY => {
+            vec![("a claim", claim(request.with_ticket(ClaimerId::from_bits(1), 1)).await)]
         }
+        Features::FOLLOW_UPS => vec![("a commit", follow(Actor::task("follower")).await?)],
         other => return Err(Stop::because(format!("no use of {other:?} is known: add one"))),
     })
 }

@@ -1,4 +1,4 @@
-//! What the contract's document, its table and the conformance suite must agree on.
+//! What the contract's document, its table and the list of cases must agree on.
 
 use std::collections::BTreeSet;
 
@@ -28,6 +28,17 @@ pub fn differences(document: &str, table: &[String]) -> Vec<String> {
         faults.push(format!("the order differs from here on: {line}"));
     }
     faults
+}
+
+/// Entries for clauses proved in part that say nothing, or whose clause has no case at all.
+pub fn overstated(cases: &[Case], partly: &[(&str, &str)]) -> Vec<String> {
+    let named = named(cases);
+    let fault = |(id, missing): &(&str, &str)| match (named.contains(id), missing.trim()) {
+        (false, _) => Some(format!("{id}: has no case, so it belongs among the untested")),
+        (true, "") => Some(format!("{id}: does not say what is missing")),
+        (true, _) => None,
+    };
+    partly.iter().filter_map(fault).collect()
 }
 
 /// Required clauses that no case names and nobody has given a reason for.
@@ -95,7 +106,7 @@ fn is_case_id(id: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{Case, differences, faulty_cases, stale_reasons, unproved};
+    use super::{Case, differences, faulty_cases, overstated, stale_reasons, unproved};
 
     fn case(id: &'static str, clauses: &[&'static str]) -> Case {
         Case { id, clauses: clauses.to_vec() }
@@ -130,6 +141,14 @@ mod tests {
         assert_eq!(faults(&[("LH-A-2", " ")]), 1);
         assert_eq!(faults(&[("LH-B-1", "soak only")]), 1);
         assert_eq!(faults(&[("LH-A-2", "soak only"), ("LH-A-2", "again")]), 1);
+    }
+
+    #[test]
+    fn what_is_proved_in_part_has_a_case_and_says_what_is_missing() {
+        let cases = [case("a/b", &["LH-A-1"])];
+        assert_eq!(overstated(&cases, &[("LH-A-1", "the rest: soak")]), [""; 0]);
+        assert_eq!(overstated(&cases, &[("LH-A-1", " ")]).len(), 1);
+        assert_eq!(overstated(&cases, &[("LH-A-2", "the rest: soak")]).len(), 1);
     }
 
     #[test]
