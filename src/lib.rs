@@ -24,7 +24,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-pub mod connect;
+mod connect;
 
 pub use connect::connect;
 #[doc(inline)]

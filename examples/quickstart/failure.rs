@@ -14,11 +14,6 @@ pub enum Failure {
 }
 
 impl Failure {
-    /// The store cannot be opened: whatever the kind, the URL or what it names is at fault.
-    pub fn connect(error: Error) -> Self {
-        Self::Asked(error.to_string())
-    }
-
     /// 2 for what the caller can change, 1 for the rest.
     pub fn code(&self) -> ExitCode {
         match self {

@@ -62,7 +62,7 @@ fn run() -> Result<ExitCode, Failure> {
 }
 
 async fn measure_all(args: Args, found: files::Found) -> Result<ExitCode, Failure> {
-    let store = leasehold::connect(&args.url).await.map_err(Failure::connect)?;
+    let store = leasehold::connect(&args.url).await?;
     let session = Arc::new(Session::new(store, &args));
     enqueue::enqueue(&session, found, args.fresh).await?;
     match work::work(&session).await? {

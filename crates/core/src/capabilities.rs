@@ -90,16 +90,27 @@ impl Capabilities {
         Self { name, contract: CONTRACT_VERSION, features, bounds, durability }
     }
 
+    /// The same capabilities with other bounds.
+    #[must_use]
+    pub fn with_bounds(mut self, bounds: Bounds) -> Self {
+        self.bounds = bounds;
+        self
+    }
+
     /// Checks that the backend speaks this major version of the contract (LH-GEN-10).
     ///
     /// # Errors
     /// Unsupported, naming both versions.
     pub fn check_contract(&self) -> Result<(), Error> {
-        if self.contract.0 == CONTRACT_VERSION.0 {
+        let ((theirs, its_minor), (ours, minor)) = (self.contract, CONTRACT_VERSION);
+        // Before version 1 a minor version may break.
+        if theirs == ours && (ours > 0 || its_minor == minor) {
             return Ok(());
         }
-        let (theirs, ours) = (self.contract.0, CONTRACT_VERSION.0);
-        let what = format!("{} speaks contract {theirs}, this build speaks {ours}", self.name);
+        let what = format!(
+            "{} speaks contract {theirs}.{its_minor}, this build speaks {ours}.{minor}",
+            self.name
+        );
         Err(Error::new(ErrorKind::Unsupported, what))
     }
 }

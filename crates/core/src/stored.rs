@@ -97,7 +97,7 @@ mod tests {
     #[test]
     fn terms_come_back_and_broken_ones_are_corrupt() {
         let policy = Policy::new(Delivery::at_least_once());
-        let headers = vec![("a".into(), "\0\u{1f980}".into()), ("a".into(), String::new())];
+        let headers: Headers = [("a", "\0\u{1f980}"), ("a", "")].into_iter().collect();
         let text = encode_terms(policy, &headers);
         assert_eq!(decode_terms(&text).expect("just written"), (policy, headers));
         let kind = decode_terms(&text[1..]).expect_err("cut off").kind();

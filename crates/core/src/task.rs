@@ -83,8 +83,48 @@ impl fmt::Debug for Payload {
     }
 }
 
-/// Names and values that ride along with a task, such as a trace context, in the order given.
-pub type Headers = Vec<(String, String)>;
+/// Names and values that ride along with a task, such as a trace context, in the order given;
+/// a name may come twice. `Debug` shows the names only, as a value may be a secret.
+#[derive(Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Headers(Vec<(String, String)>);
+
+impl Headers {
+    /// No header.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self(Vec::new())
+    }
+
+    /// Adds one behind the others.
+    pub fn push(&mut self, name: impl Into<String>, value: impl Into<String>) {
+        self.0.push((name.into(), value.into()));
+    }
+
+    /// The first value under `name`.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<&str> {
+        self.iter().find(|(its, _)| *its == name).map(|(_, value)| value)
+    }
+
+    /// Each name and value, in the order given.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.0.iter().map(|(name, value)| (name.as_str(), value.as_str()))
+    }
+}
+
+impl<N: Into<String>, V: Into<String>> FromIterator<(N, V)> for Headers {
+    fn from_iter<I: IntoIterator<Item = (N, V)>>(headers: I) -> Self {
+        let headers = headers.into_iter();
+        Self(headers.map(|(name, value)| (name.into(), value.into())).collect())
+    }
+}
+
+impl fmt::Debug for Headers {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.iter().map(|(name, _)| name)).finish()
+    }
+}
 
 /// Importance, 0 to 9: 9 is served first, 4 is the default.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -212,7 +252,7 @@ impl NewTask {
     /// The same task with one more header.
     #[must_use]
     pub fn with_header(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
-        self.headers.push((name.into(), value.into()));
+        self.headers.push(name, value);
         self
     }
 
@@ -273,7 +313,7 @@ impl NewTask {
             bounds.check_name("unique key", key)?;
         }
         let mut headers_bytes = 0;
-        for (name, value) in &self.headers {
+        for (name, value) in self.headers.iter() {
             bounds.check_name("header name", name)?;
             headers_bytes += name.len() + value.len();
         }

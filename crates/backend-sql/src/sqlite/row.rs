@@ -4,8 +4,8 @@ use std::str;
 
 use leasehold_core::stored::{decode_record, decode_terms};
 use leasehold_core::{
-    Bounds, DecisionId, Delivery, Fence, History, Left, LimitKey, NewTask, Payload, Policy,
-    Priority, Role, Shown, State, Task, Timestamp,
+    Bounds, DecisionId, Delivery, Fence, Headers, History, Left, LimitKey, NewTask, Payload,
+    Policy, Priority, Role, Shown, State, Task, Timestamp,
 };
 use sqlx::Row;
 use sqlx::sqlite::SqliteRow;
@@ -26,7 +26,7 @@ impl Stored {
         let read = str::from_utf8(terms).ok().and_then(|terms| decode_terms(terms).ok());
         // A placeholder must not promise a run after a lost worker.
         let (policy, headers) =
-            read.clone().unwrap_or((Policy::new(Delivery::NotAfterLoss), Vec::new()));
+            read.clone().unwrap_or((Policy::new(Delivery::NotAfterLoss), Headers::new()));
         let corrupt = read.is_none().then(|| Payload::from(terms.to_vec()));
 
         let payload: Vec<u8> = row.try_get("payload")?;
