@@ -32,6 +32,24 @@ pub enum Wake {
 /// first by [`admit`](crate::request::admit). Durations go in and are measured by the store's
 /// clock; no instant that was read elsewhere is ever compared (LH-TIME-1).
 ///
+/// # Implementing it
+/// A verb takes these steps, and the functions of core decide in each of them:
+/// 1. [`admit`](crate::request::admit) refuses what the backend cannot do and what is out of
+///    bounds; [`RenewItem::check`] and [`CommitItem::check`](crate::CommitItem::check) do so for
+///    one item of a batch.
+/// 2. Take the item's locks, then read the clock once (LH-TIME-2), then draw the fence
+///    (LH-FENCE-6).
+/// 3. A commit writes where the guard's fence is current and [`Change::fits`](crate::Change::fits)
+///    the state, or where a worker's success shows the task's `run`. The arithmetic is in
+///    [`When::instant`](crate::When::instant), [`To::state`](crate::To::state) and
+///    [`Retention::of`](crate::Retention::of).
+/// 4. Where it does not write, [`Task::refusal`] and [`Left::refusal`](crate::Left::refusal) say
+///    what to answer; [`Task::lost`] and [`Left::lost`](crate::Left::lost) do so for a renew.
+/// 5. A claim answers with [`Lease::of`](crate::Lease::of) the task after the grant;
+///    [`stored`](crate::stored) has text forms for policy, headers and history.
+///
+/// `memory/` does all of this in its plainest form.
+///
 /// # Errors
 /// Of every verb: Invalid and Unsupported before any effect; Unavailable means that the call
 /// was applied once or not at all, and may be repeated (LH-GEN-4); Corrupt when a stored
