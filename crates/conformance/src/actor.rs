@@ -102,12 +102,27 @@ impl Actor {
         Claim::new(self.queue.clone(), purpose, max, Self::TTL, self.name.clone())
     }
 
-    /// Claims up to `max` ready tasks.
+    /// Claims up to `max` ready tasks, in as many calls as the store wants (LH-CLAIM-4).
     ///
     /// # Errors
-    /// When the call failed.
+    /// When a call failed.
     pub async fn claim(&self, max: usize) -> Result<Claimed, Error> {
-        self.backend.claim(self.request(Purpose::Run, max)).await
+        self.claim_for(Purpose::Run, max).await
+    }
+
+    async fn claim_for(&self, purpose: Purpose, max: usize) -> Result<Claimed, Error> {
+        let mut all = self.backend.claim(self.request(purpose, max)).await?;
+        // Bounded, so that a store which always says more fails the case instead of hanging it.
+        for _ in 0..1_000 {
+            if !all.more || all.leases.len() >= max {
+                break;
+            }
+            let request = self.request(purpose, max - all.leases.len());
+            let next = self.backend.claim(request).await?;
+            all.leases.extend(next.leases);
+            all.more = next.more;
+        }
+        Ok(all)
     }
 
     /// Claims one ready task, which must be there.
@@ -118,12 +133,12 @@ impl Actor {
         single(self.claim(1).await?, "a ready task was not granted")
     }
 
-    /// Claims up to `max` lapsed leases.
+    /// Claims up to `max` lapsed leases, in as many calls as the store wants.
     ///
     /// # Errors
-    /// When the call failed.
+    /// When a call failed.
     pub async fn rescue(&self, max: usize) -> Result<Claimed, Error> {
-        self.backend.claim(self.request(Purpose::Rescue, max)).await
+        self.claim_for(Purpose::Rescue, max).await
     }
 
     /// Claims one lapsed lease, which must be there.

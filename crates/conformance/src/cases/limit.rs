@@ -9,13 +9,12 @@ use leasehold_core::clause::{
 use leasehold_core::decide::{self, Intervention, Outcome, Retry};
 use leasehold_core::{
     BackendExt, CommitItem, CommitVerdict, Configure, Count, Due, Edit, ErrorKind, Fence, Guard,
-    Lease, LimitKey, LostReason, NewTask, OnLeased, Priority, Purge, Purpose, RenewVerdict, State,
-    Task,
+    Lease, LimitKey, LostReason, NewTask, OnLeased, Priority, Purpose, RenewVerdict, State, Task,
 };
 
 use crate::actor::{Actor, applied, failure, success};
 use crate::context::{Context, Stop};
-use crate::staged::{Met, Staged, clear, ids, outcomes, stale, take, take_as};
+use crate::staged::{Met, Staged, clear, ids, outcomes, purge_all, stale, take, take_as};
 
 const HELD: RenewVerdict = RenewVerdict::Held { ttl_left: Actor::TTL };
 
@@ -428,16 +427,17 @@ pub(crate) async fn surplus_slot_is_mended(cx: &mut Context) -> Result<(), Stop>
     cx.check(LIMIT_3, "what the surplus slot lets start", blocked, []);
     let before = worker.get("t").await?;
 
-    worker.backend().purge(Purge::new(Context::QUEUE, 100)).await?;
+    purge_all(&worker).await?;
     cx.check_untouched(LAPSE_8, "the task after the repair", &worker, &before).await?;
     let counts = worker.backend().counts(Count::new(Context::QUEUE)).await?;
-    cx.check(LAPSE_8, "how many entries were mended", counts.events.repaired, 1);
+    let repaired = counts.events.repaired;
+    cx.check_that(LAPSE_8, "what was mended is counted", repaired >= 1, repaired);
     let run = worker.run_one().await?;
     cx.check(LAPSE_8, "what starts after the repair", run.task_ref.id.as_str(), "t");
 
-    worker.backend().purge(Purge::new(Context::QUEUE, 100)).await?;
+    purge_all(&worker).await?;
     let counts = worker.backend().counts(Count::new(Context::QUEUE)).await?;
-    cx.check(LAPSE_8, "a live slot is no surplus", counts.events.repaired, 1);
+    cx.check(LAPSE_8, "a live slot is no surplus", counts.events.repaired, repaired);
     cx.check(LAPSE_8, "the lease goes on", worker.renew(&run).await?, HELD);
     Ok(())
 }
