@@ -20,7 +20,7 @@ impl Progress {
             // A terminal that cannot move its cursor shows no bar, nor any line above one.
             return Self { bar: None };
         }
-        let style = ProgressStyle::with_template("{bar:40} {pos}/{len} files, {per_sec}, {eta}");
+        let style = ProgressStyle::with_template("{bar:40} {pos}/{len} files, {eta} left");
         Self { bar: Some(style.map_or(bar.clone(), |style| bar.with_style(style))) }
     }
 
