@@ -28,6 +28,18 @@ pub(crate) fn unreadable(what: &str) -> Fault {
     Fault::Told(Error::new(ErrorKind::Corrupt, format!("{what} cannot be read")))
 }
 
+/// The error of a row that this build cannot read, which concerns that row alone; any other
+/// fault concerns the whole call.
+pub(crate) fn unreadable_row(fault: Fault) -> Result<Error, Fault> {
+    match fault {
+        Fault::Told(error) => Ok(error),
+        Fault::Store(sqlx::Error::ColumnDecode { .. } | sqlx::Error::Decode(_)) => {
+            Ok(told("read a task", fault))
+        }
+        Fault::Store(_) => Err(fault),
+    }
+}
+
 /// What the caller of `verb` is told about a fault.
 pub(crate) fn told(verb: &str, fault: Fault) -> Error {
     match fault {
@@ -73,6 +85,7 @@ fn judge_code(code: Option<i32>) -> (ErrorKind, &'static str) {
         }
         Some(13) => (ErrorKind::Unavailable, "the disk is full"),
         Some(14) => (ErrorKind::Unavailable, "the file cannot be opened"),
+        Some(15) => (ErrorKind::Unavailable, "others kept the write-ahead log from being opened"),
         Some(11) => (ErrorKind::Corrupt, "the file is damaged"),
         Some(26) => (ErrorKind::Corrupt, "the file is not a SQLite database"),
         _ => (ErrorKind::Internal, "the store refused a statement"),
@@ -144,6 +157,7 @@ mod tests {
             (1034, ErrorKind::Unavailable), // sync of a file
             (13, ErrorKind::Unavailable),   // disk full
             (14, ErrorKind::Unavailable),   // cannot open
+            (15, ErrorKind::Unavailable),   // protocol of the log's locks
             (11, ErrorKind::Corrupt),       // malformed
             (26, ErrorKind::Corrupt),       // no database
             (1, ErrorKind::Internal),       // SQL error

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::Barrier;
 use std::time::Duration;
 
 use leasehold_core::decide::{self, Outcome};
@@ -71,10 +72,11 @@ async fn each_unusable_path_is_told_apart_and_what_to_do() {
     fs::create_dir(&locked).expect("it is made");
     forbid_writing(&locked);
 
-    let cases: [(PathBuf, ErrorKind, &str); 9] = [
+    let cases: [(PathBuf, ErrorKind, &str); 10] = [
         (at("missing/tasks.db"), ErrorKind::Invalid, "does not exist: make it first"),
         (folder.path().to_owned(), ErrorKind::Invalid, "is a folder: name a file in it"),
         (PathBuf::new(), ErrorKind::Invalid, "needs a path"),
+        (at("nul\0byte.db"), ErrorKind::Invalid, "has a NUL byte"),
         (garbage.clone(), ErrorKind::Invalid, "is not a SQLite database"),
         (tables.clone(), ErrorKind::Invalid, "is a database of another application"),
         (named, ErrorKind::Invalid, "is a database of another application"),
@@ -119,24 +121,48 @@ async fn a_file_is_migrated_once_and_keeps_its_tasks() {
     }
 }
 
+/// Each round staggers the openings otherwise, so that some meet the migration half-way.
 #[test]
 fn many_may_make_the_file_at_once() {
+    const HANDLES: usize = 8;
+    for round in 0..12 {
+        let folder = folder();
+        let path = folder.path().join("tasks.db");
+        let start = Barrier::new(HANDLES);
+        std::thread::scope(|scope| {
+            for n in 0..HANDLES {
+                let (path, start) = (&path, &start);
+                scope.spawn(move || {
+                    on_a_runtime(async {
+                        start.wait();
+                        for _ in 0..n * round * 150 {
+                            tokio::task::yield_now().await;
+                        }
+                        let store = open(path).await;
+                        let enqueued = store.enqueue_one("q", task(n.to_string())).await;
+                        assert!(matches!(enqueued, Ok(EnqueueVerdict::Enqueued { .. })));
+                    });
+                });
+            }
+        });
+        let counts = on_a_runtime(async { open(&path).await.counts(Count::new("q")).await });
+        assert_eq!(counts.expect("they are counted").of(Status::Ready), HANDLES as u64);
+    }
+}
+
+/// A file that somebody has removed is not there again, empty, because somebody reads.
+#[cfg(unix)]
+#[tokio::test]
+async fn a_reader_makes_no_file() {
     let folder = folder();
     let path = folder.path().join("tasks.db");
-    std::thread::scope(|scope| {
-        for n in 0..8 {
-            let path = &path;
-            scope.spawn(move || {
-                on_a_runtime(async {
-                    let store = open(path).await;
-                    let enqueued = store.enqueue_one("q", task(n.to_string())).await;
-                    assert!(matches!(enqueued, Ok(EnqueueVerdict::Enqueued { .. })));
-                });
-            });
-        }
-    });
-    let counts = on_a_runtime(async { open(&path).await.counts(Count::new("q")).await });
-    assert_eq!(counts.expect("they are counted").of(Status::Ready), 8);
+    let store = open(&path).await;
+    fs::remove_file(&path).expect("it is removed");
+    // One read has the reader that is open, the other one has to open its own.
+    let (one, other) = tokio::join!(store.counts(Count::new("q")), store.counts(Count::new("q")));
+    assert!(one.is_ok(), "{one:?}");
+    assert_eq!(other.expect_err("no file to open").kind(), ErrorKind::Unavailable);
+    assert!(!path.exists());
 }
 
 fn on_a_runtime<T>(future: impl Future<Output = T>) -> T {

@@ -210,3 +210,21 @@ async fn a_raised_number_brings_back_the_parked_tasks() {
     assert_eq!(world.number("select count(*) from limit_key").await, 0);
     world.check_residue().await;
 }
+
+/// LH-CLAIM-11, LH-CLAIM-3: a parked record of a newer version takes no place of those that
+/// this build can claim.
+#[tokio::test]
+async fn a_parked_record_of_a_newer_version_takes_nobodys_place() {
+    let mut world = World::new(Bounds::default()).await;
+    world.enqueue([limited("runs", "k")]).await;
+    let runs = world.claim(1).await;
+    let newer = limited("newer", "k").with_priority(Priority::HIGHEST);
+    world.enqueue([newer, limited("known", "k")]).await;
+    assert_eq!(ids(&world.claim(9).await), [""; 0]);
+    world.sql("update task set format = 2 where id = 'newer'").await;
+    assert_eq!(world.number("select count(*) from task where parked = 1").await, 2);
+
+    world.succeed(&runs.leases[0]).await;
+    assert_eq!(ids(&world.claim(9).await), ["known"]);
+    assert_eq!(world.number("select count(*) from task where parked = 1").await, 1);
+}

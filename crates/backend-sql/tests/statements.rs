@@ -13,7 +13,8 @@ use sqlx::{AssertSqlSafe, ConnectOptions, Row, SqliteConnection};
 const SCANS: &[&str] = &["CONSTANT ROW", "VIRTUAL TABLE", "(subquery-"];
 
 /// The statements' own names for such rows.
-const OWN: &[&str] = &["level", "granted", "standing", "next", "here", "parked_kind"];
+const OWN: &[&str] =
+    &["level", "granted", "standing", "next", "here", "parked_kind", "aside", "held", "newer"];
 
 fn statements() -> BTreeMap<String, String> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("sql/sqlite");
@@ -95,6 +96,25 @@ async fn statistics_change_no_plan_for_the_worse() {
     }
     let faults = faults(&mut conn).await;
     assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
+/// What a plan must say, or must not, beyond the indexes: how far each of them is walked.
+#[tokio::test]
+async fn no_plan_walks_or_sorts_more_than_it_has_to() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let mut conn = migrated(folder.path()).await;
+    let statements = statements();
+    for filled in [false, true] {
+        for fill in FILL.iter().filter(|_| filled) {
+            sqlx::raw_sql(*fill).execute(&mut conn).await.expect("it is filled");
+        }
+        let next = plan(&mut conn, &statements["mend_key"]).await.join("\n");
+        for arm in ["limit_group=? AND limit_key>?)", "limit_group>?)"] {
+            assert_eq!(next.matches(arm).count(), 2, "each key is found by one step:\n{next}");
+        }
+        let counts = plan(&mut conn, &statements["counts"]).await.join("\n");
+        assert!(!counts.contains("TEMP B-TREE"), "nothing is sorted to be counted:\n{counts}");
+    }
 }
 
 const FILL: &[&str] = &[

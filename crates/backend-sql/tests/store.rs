@@ -11,8 +11,8 @@ use std::time::Duration;
 use leasehold_core::decide::{self, Intervention, Operator, Outcome};
 use leasehold_core::{
     Backend, BackendExt, Bounds, Claim, ClaimerId, Commit, CommitItem, CommitVerdict, Configure,
-    Delivery, DuplicateCause, Edit, EnqueueVerdict, Filter, Keep, List, NewTask, Policy, Purge,
-    Purpose, Retention, Status,
+    Count, Delivery, Due, DuplicateCause, Edit, EnqueueVerdict, ErrorKind, Filter, Keep, List,
+    NewTask, Policy, Priority, Purge, Purpose, Retention, Status,
 };
 
 use crate::world::{TTL, World, ids, limited, task};
@@ -216,4 +216,112 @@ async fn settings_outlive_a_restart() {
     assert_eq!(kept, set);
     world.enqueue([task("a")]).await;
     assert_eq!(world.claim(1).await.leases, []);
+}
+
+/// LH-CLAIM-11: however many records of a newer version are not due, a claim looks at a bounded
+/// number of them to count those that are.
+#[tokio::test]
+async fn a_claim_looks_at_a_bounded_number_of_newer_records() {
+    let mut world = World::new(Bounds::default()).await;
+    let later = |n: usize| task(format!("later{n}")).with_due(Due::In(TTL));
+    world.enqueue((0..99).map(later).chain([task("a"), task("b")])).await;
+    world.sql("update task set format = 2").await;
+    assert_eq!(ids(&world.claim(9).await), [""; 0]);
+    let counts = world.store.counts(Count::new("q")).await.expect("counted");
+    assert_eq!(counts.events.skipped_newer, 1, "the hundredth is due, the next is not looked at");
+}
+
+/// LH-ENQ-9, LH-TIME-4: an id that leaves unremembered is free, also when an earlier task of it
+/// was remembered and the clock goes back to where that still counted.
+#[tokio::test]
+async fn an_id_that_leaves_unremembered_is_free_though_the_clock_goes_back() {
+    let mut world = World::new(Bounds::default()).await;
+    let run = async |world: &World| {
+        world.enqueue([task("t")]).await;
+        let lease = world.claim(1).await.leases.remove(0);
+        world.succeed(&lease).await;
+    };
+    run(&world).await;
+    world.clock.shift(60_000);
+    let forget = Configure::new("q").with_id_memory(Duration::ZERO);
+    world.store.configure(forget).await.expect("set");
+    run(&world).await;
+    world.clock.shift(-30_000);
+    assert_eq!(world.number("select count(*) from remembered").await, 0);
+    let again = world.store.enqueue_one("q", task("t")).await;
+    assert!(matches!(again, Ok(EnqueueVerdict::Enqueued { .. })), "{again:?}");
+}
+
+/// LH-CLAIM-11: what a newer version has written is not written over in this version's words;
+/// a broken record of this version is mended by the same edit.
+#[tokio::test]
+async fn the_terms_of_a_newer_record_are_not_written_over() {
+    let mut world = World::new(Bounds::default()).await;
+    world.enqueue([task("newer"), task("other")]).await;
+    world.sql("update task set format = 2, terms = '{\"v\":2}' where id = 'newer'").await;
+    let by = Operator::new("ada", "because");
+    let policy = Policy::new(Delivery::at_least_once());
+    let edit = || Intervention::Edit(Edit::default().with_policy(policy));
+    let seen = world.task("newer").await;
+    let error = world.store.intervene(&seen, edit(), &by).await.expect_err("refused");
+    assert_eq!(error.kind(), ErrorKind::Invalid);
+    assert!(error.to_string().contains("a newer Leasehold has written this task"), "{error}");
+    assert_eq!(world.task("newer").await, seen, "nothing has changed");
+
+    // Other edits leave the terms alone; whoever saw an older state hears of that first.
+    let higher = Intervention::Edit(Edit::default().with_priority(Priority::HIGHEST));
+    let verdict = world.store.intervene(&seen, higher, &by).await;
+    assert!(matches!(verdict, Ok(CommitVerdict::Applied(_))), "{verdict:?}");
+    let verdict = world.store.intervene(&seen, edit(), &by).await;
+    assert!(matches!(verdict, Ok(CommitVerdict::Stale { .. })), "{verdict:?}");
+    let terms = "select count(*) from task where format = 2 and terms = '{\"v\":2}'";
+    assert_eq!(world.number(terms).await, 1);
+}
+
+/// Values that no build can read do not get into the file.
+#[tokio::test]
+async fn the_schema_refuses_what_cannot_be_read() {
+    let mut world = World::new(Bounds::default()).await;
+    world.enqueue([task("t")]).await;
+    let by = Operator::new("ada", "because");
+    let edit = Intervention::Edit(Edit::default().with_priority(Priority::HIGHEST));
+    let verdict = world.store.intervene(&world.task("t").await, edit, &by).await;
+    assert!(matches!(verdict, Ok(CommitVerdict::Applied(_))), "{verdict:?}");
+    for sql in [
+        "update task set decision = x'00'",
+        "update task set decision = null",
+        "update task set shown_by = 'nobody'",
+        "update task set rank = 10",
+        "update task set state = 'asleep'",
+    ] {
+        let refused = sqlx::query(sql).execute(&mut world.raw).await;
+        assert!(refused.is_err(), "{sql}");
+    }
+}
+
+/// LH-GEN-2, LH-CLAIM-11: a record that cannot be read at all is the error of its own item.
+#[tokio::test]
+async fn an_unreadable_record_does_not_block_the_batch() {
+    for broken in [
+        "update task set kind = cast(x'ff' as text) where id = 'broken'",
+        "update task set shown = 1, shown_by = 'worker', decision = x'00' where id = 'broken'",
+        "update task set rank = 77 where id = 'broken'",
+    ] {
+        let mut world = World::new(Bounds::default()).await;
+        world.enqueue([task("broken"), task("sound")]).await;
+        let leases = world.claim(2).await.leases;
+        sqlx::raw_sql("pragma ignore_check_constraints = on")
+            .execute(&mut world.raw)
+            .await
+            .expect("as damage would");
+        world.sql(broken).await;
+        let items = leases.iter().map(|lease| {
+            let done = Outcome::Succeeded { result: None, follow_ups: vec![] };
+            CommitItem::new(lease.guard(), decide::run(lease, done, 0))
+        });
+        let replies = world.store.commit(Commit::new(items.collect())).await.expect("answered");
+        let error = replies[0].as_ref().expect_err("it cannot be read");
+        assert_eq!(error.kind(), ErrorKind::Corrupt, "{broken}: {error}");
+        assert!(matches!(replies[1], Ok(CommitVerdict::Applied(_))), "{broken}: {replies:?}");
+    }
 }

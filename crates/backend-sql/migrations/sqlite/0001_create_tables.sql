@@ -64,7 +64,15 @@ create table task (
   payload blob not null, -- last, so that reading the rest of a row does not walk through it
   check ((until is null) = (state not in ('leased_run', 'leased_rescue'))),
   check ((finished_at is null) = (state in ('waiting', 'leased_run', 'leased_rescue'))),
-  check (parked = 0 or state = 'waiting')
+  check (parked = 0 or state = 'waiting'),
+  -- A value that no build can read would make a record that nobody can act on. Reasons of dead
+  -- letters are not listed: a check cannot be changed, and a release may add one.
+  check (state in ('waiting', 'leased_run', 'leased_rescue', 'succeeded', 'cancelled')
+    or state glob 'dead_*'),
+  check (rank between 0 and 9),
+  check ((shown is null) = (decision is null) and (shown is null) = (shown_by is null)),
+  check (length(decision) = 16),
+  check (shown_by in ('worker', 'rescuer', 'operator'))
 ) strict;
 
 create unique index task_id on task (queue, id);
@@ -84,7 +92,7 @@ create index task_claim_kind on task (queue, kind, rank, ready, seq, format)
 create index task_newer on task (queue, seq) where format > 1;
 
 -- Tasks set aside behind a full key, so that a claim does not walk over them (LH-CLAIM-12).
-create index task_parked on task (queue, limit_group, limit_key, kind, rank, ready, seq)
+create index task_parked on task (queue, limit_group, limit_key, kind, rank, ready, seq, format)
   where parked = 1;
 
 -- Lapsed leases, and the leases of one claim.
@@ -152,7 +160,9 @@ create table remembered (
   shown_by text not null,
   state text not null,
   until integer not null,
-  primary key (queue, id)
+  primary key (queue, id),
+  check (length(decision) = 16),
+  check (shown_by in ('worker', 'rescuer', 'operator'))
 ) strict, without rowid;
 
 create index remembered_until on remembered (queue, until);

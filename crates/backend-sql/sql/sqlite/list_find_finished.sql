@@ -1,10 +1,10 @@
--- Finds a page of a list of finished tasks.
+-- Finds a page of a list of finished tasks. The numbers are those of list_find, whose ?6 is of
+-- no use here.
 -- ?1 name of the queue: text
 -- ?2 after this seq: integer
 -- ?3 up to this seq: integer
 -- ?4 most rows: integer
 -- ?5 status: text or null
--- ?6 now: integer, ms
 -- ?7 kind: text or null
 -- ?8 state, of a dead letter by its reason: text or null
 -- ?9 finished from: integer, ms, or null
@@ -18,11 +18,7 @@ select
 from task indexed by task_finished
 where queue = (select queue.queue from queue where queue.name = ?1) and seq > ?2 and seq <= ?3
   and finished_at is not null
-  and (?5 is null or ?5 = case
-      when state = 'waiting' then iif(ready <= ?6, 'ready', 'scheduled')
-      when until is not null then iif(until <= ?6, 'lapsed', 'leased')
-      when substr(state, 1, 5) = 'dead_' then 'dead'
-      else state end)
+  and (?5 is null or ?5 = iif(substr(state, 1, 5) = 'dead_', 'dead', state))
   and (?7 is null or kind = ?7)
   and (?8 is null or state = ?8)
   and (?9 is null or finished_at >= ?9)

@@ -8,14 +8,26 @@
 -- Clauses: LH-LAPSE-8
 -- index: limit_key, task_parked, slot, limit_group
 with next as (
+  -- Two arms each: with one `>` for the pair, the index would be walked from the first entry
+  -- of the group, through all parked tasks of the keys before.
   select limit_group, limit_key from (
     select limit_group, limit_key from task
-    where queue = ?1 and parked = 1 and (limit_group, limit_key) > (?2, ?3)
+    where queue = ?1 and parked = 1 and limit_group = ?2 and limit_key > ?3
+    order by limit_key limit 1)
+  union all
+  select limit_group, limit_key from (
+    select limit_group, limit_key from task
+    where queue = ?1 and parked = 1 and limit_group > ?2
     order by limit_group, limit_key limit 1)
   union all
   select limit_group, limit_key from (
     select limit_group, limit_key from limit_key
-    where queue = ?1 and (limit_group, limit_key) > (?2, ?3)
+    where queue = ?1 and limit_group = ?2 and limit_key > ?3
+    order by limit_key limit 1)
+  union all
+  select limit_group, limit_key from (
+    select limit_group, limit_key from limit_key
+    where queue = ?1 and limit_group > ?2
     order by limit_group, limit_key limit 1)
   order by 1, 2 limit 1)
 select

@@ -2,7 +2,7 @@
 -- ?1 key of the queue: integer
 -- ?2 limit group: text
 -- ?3 limit key: text
--- Returns: the group's number, 0 when it has none; how many slots are taken; the earliest end.
+-- Returns: the group's number, 0 when it has none; how many slots are taken.
 -- Clauses: LH-LIMIT-1
 -- index: limit_group, slot
 select

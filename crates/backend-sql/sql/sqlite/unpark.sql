@@ -5,7 +5,8 @@
 -- ?3 limit key: text
 -- ?4 now: integer, ms
 -- ?5 most rows of a kind: integer
--- Clauses: LH-CLAIM-3, LH-CLAIM-4
+-- ?6 newest format that this build reads: integer
+-- Clauses: LH-CLAIM-3, LH-CLAIM-4, LH-CLAIM-11
 -- index: task_parked
 update task set parked = 0
 where seq in (
@@ -24,5 +25,6 @@ where seq in (
     select best.seq from task as best
     where best.queue = ?1 and best.limit_group = ?2 and best.limit_key = ?3
       and best.parked = 1 and best.kind = parked_kind.kind and best.ready <= ?4
+      and best.format <= ?6
     order by best.rank, best.ready, best.seq
     limit ?5))

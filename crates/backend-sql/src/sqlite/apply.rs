@@ -204,6 +204,8 @@ pub(super) async fn leave(step: &mut Step, queue: &Queue, seqs: &[i64]) -> Resul
     if until > step.now {
         let remember = sql!("leave_remember").bind(&seqs).bind(until.as_millis());
         remember.execute(step.conn()).await?;
+    } else {
+        sql!("leave_forget").bind(queue.key).bind(&seqs).execute(step.conn()).await?;
     }
     sql!("leave").bind(seqs).execute(step.conn()).await?;
     Ok(())

@@ -57,7 +57,7 @@ async fn recorded(
     request: &Claim,
     ticket: Ticket,
 ) -> Result<Option<Claimed>, Fault> {
-    let find = sql!("claim_record").bind(queue).bind(ticket.claimer.bits().to_be_bytes().to_vec());
+    let find = sql!("claim_find").bind(queue).bind(ticket.claimer.bits().to_be_bytes().to_vec());
     let Some(row) = find.fetch_optional(step.conn()).await? else { return Ok(None) };
     let newest: i64 = row.try_get("seq")?;
     if seq(ticket) > newest {
@@ -108,7 +108,7 @@ impl Claiming<'_> {
             unfinished = keys.wake(step).await?;
         }
         let kinds = self.request.kinds.as_deref().map(distinct);
-        let (mut looked_at, mut page) = (0, self.left());
+        let (mut looked_at, mut page) = (0, self.wanted());
         while looked_at < CANDIDATES_MAX {
             let candidates = self.candidates(step, kinds.as_deref(), page).await?;
             let last = candidates.len() < page;
@@ -117,12 +117,12 @@ impl Claiming<'_> {
             if full || last {
                 return Ok(full || unfinished);
             }
-            page = self.left().max(PAGE_MIN);
+            page = self.wanted().max(PAGE_MIN);
         }
         Ok(true)
     }
 
-    fn left(&self) -> usize {
+    fn wanted(&self) -> usize {
         self.request.max - self.leases.len()
     }
 
@@ -155,7 +155,7 @@ impl Claiming<'_> {
         let (mut granted, mut blocked, mut limited) = (Vec::new(), Vec::new(), false);
         let mut full = false;
         for Candidate { seq, bytes, limit } in candidates {
-            if granted.len() == self.left() {
+            if granted.len() == self.wanted() {
                 break;
             }
             if let Some(key) = &limit
@@ -183,7 +183,7 @@ impl Claiming<'_> {
             limits::take_slots(step, &granted, until).await?;
         }
         keys.park(step, &blocked).await?;
-        Ok(full || self.left() == 0)
+        Ok(full || self.wanted() == 0)
     }
 
     /// Whether so many bytes fit beside those of the leases so far and of those that are about
@@ -225,7 +225,7 @@ impl Claiming<'_> {
                 limits::free_slot(step, self.queue, key, &lease.task_ref.id, run).await?;
             }
         }
-        Ok(full || self.left() == 0)
+        Ok(full || self.wanted() == 0)
     }
 
     /// Fence, run, attempt and lease end in one statement (LH-CLAIM-5).
@@ -257,7 +257,7 @@ impl Claiming<'_> {
     /// Records the claim, if it has a name and granted something (LH-CLAIM-9).
     async fn record(&self, step: &mut Step) -> Result<(), Fault> {
         let (Some(ticket), Some(fence)) = (self.request.ticket, self.fence) else { return Ok(()) };
-        let record = sql!("claim_recorded")
+        let record = sql!("claim_record")
             .bind(self.queue)
             .bind(ticket.claimer.bits().to_be_bytes().to_vec())
             .bind(seq(ticket))

@@ -4,6 +4,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use leasehold_core::stored::FORMAT;
 use leasehold_core::{
     Applied, Capabilities, Commit, CommitItem, CommitVerdict, Error, ErrorKind, Role, Task,
     TaskRef, To,
@@ -113,6 +114,12 @@ impl Desk {
         let missing = self.queue.missing_limit(step, &item.change.follow_ups).await?;
         if missing.is_some() {
             return refuse(step, &self.queue, &seen.task, &item, missing).await;
+        }
+        let edits_terms = item.change.edit.as_ref().is_some_and(|edit| edit.policy.is_some());
+        if edits_terms && seen.format > FORMAT && seen.task.fence == item.guard.fence {
+            // To encode them anew would drop what this build does not know of (LH-CLAIM-11).
+            let error = Error::invalid("a newer Leasehold has written this task");
+            return Ok(Err(error.with_task(&item.guard.task)));
         }
         let bounds = &capabilities.bounds;
         let Some(leaves) = apply(step, &self.queue, bounds, seen, &item, new_fence).await? else {

@@ -47,6 +47,16 @@ async fn open_at(
             .idle_timeout(None)
             .max_lifetime(None)
             .test_before_acquire(false)
+            // After a full disk or a failed write SQLite has rolled back by itself, and the
+            // driver, whose own rollback then finds nothing to undo, takes the transaction for
+            // open for ever. Such a connection is closed, and the next call opens another. The
+            // ping comes first because a dropped transaction has only queued its rollback.
+            .after_release(|conn, _| {
+                Box::pin(async move {
+                    conn.ping().await?;
+                    Ok(!conn.is_in_transaction())
+                })
+            })
     };
     let writer = pool(1).connect_with(options.clone()).await?;
     let mut conn = writer.acquire().await?;
@@ -54,22 +64,29 @@ async fn open_at(
     log_ahead(&mut conn).await?;
     migrate::migrate(&mut conn).await?;
     drop(conn);
-    let reading = options.pragma("query_only", "on");
+    // Whoever connects later must not bring back, empty, a file that somebody has removed.
+    let again = options.create_if_missing(false);
+    writer.set_connect_options(again.clone());
+    let reading = again.pragma("query_only", "on");
     let readers = pool(config.readers).connect_with(reading).await?;
     Ok((writer, readers))
 }
 
 fn options(config: &SqliteConfig, path: &Path) -> SqliteConnectOptions {
-    let synchronous = match config.synchronous {
-        Synchronous::Full => SqliteSynchronous::Full,
-        Synchronous::Normal => SqliteSynchronous::Normal,
-    };
-    SqliteConnectOptions::new()
+    let options = SqliteConnectOptions::new()
         .filename(path)
         .create_if_missing(true)
-        .synchronous(synchronous)
         .busy_timeout(config.busy_timeout)
-        .disable_statement_logging()
+        .disable_statement_logging();
+    match config.synchronous {
+        // On macOS a plain sync leaves the data in the disk's cache; elsewhere these two
+        // pragmas have no effect.
+        Synchronous::Full => options
+            .synchronous(SqliteSynchronous::Full)
+            .pragma("fullfsync", "on")
+            .pragma("checkpoint_fullfsync", "on"),
+        Synchronous::Normal => options.synchronous(SqliteSynchronous::Normal),
+    }
 }
 
 /// The absolute path, or what is wrong with it as far as the file system can tell. An absolute
@@ -78,8 +95,16 @@ fn usable(path: &Path) -> Result<PathBuf, Error> {
     let shown = path.display();
     let absolute = std::path::absolute(path)
         .map_err(|error| Error::invalid("a sqlite file needs a path").with_source(error))?;
-    if absolute.to_str().is_none() {
-        return Err(Error::invalid(format!("the path {shown} is not UTF-8: choose another")));
+    match absolute.to_str() {
+        None => {
+            return Err(Error::invalid(format!("the path {shown} is not UTF-8: choose another")));
+        }
+        // SQLite would take the name to end there.
+        Some(text) if text.contains('\0') => {
+            let what = format!("the path {path:?} has a NUL byte: choose another");
+            return Err(Error::invalid(what));
+        }
+        Some(_) => {}
     }
     let folder = absolute.parent().unwrap_or(Path::new("/"));
     if !folder.is_dir() {
@@ -141,5 +166,77 @@ fn explained(fault: Fault, path: &Path) -> Error {
             Fault::Told(error) => Error::new(error.kind(), format!("{shown}: {error}")),
             fault => told(&format!("connect to {shown}"), fault),
         },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use leasehold_core::{Backend, BackendExt, Configure, Delivery, NewTask};
+
+    use super::super::SqliteBackend;
+    use super::*;
+
+    async fn pragma(pool: &SqlitePool, sql: &'static str) -> i64 {
+        sqlx::query_scalar(sql).fetch_one(pool).await.expect("a number")
+    }
+
+    #[tokio::test]
+    async fn a_handle_is_usable_again_after_a_full_disk() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let config = SqliteConfig::new(folder.path().join("tasks.db"));
+        let store = SqliteBackend::connect(config).await.expect("it opens");
+        store.configure(Configure::new("q")).await.expect("it is made");
+        // SQLite answers as on a full disk once it needs a further page. The bound is the
+        // connection's own and ends with it. These names need a page for each dozen of them, in
+        // statements so simple that SQLite undoes the whole transaction.
+        pragma(&store.writer, "pragma max_page_count = 1").await;
+        let wide = (10..60)
+            .fold(Configure::new("q"), |request, n| request.with_limit(format!("{n:0>200}"), 1));
+        let error = store.configure(wide).await.expect_err("the disk is full");
+        assert_eq!(error.kind(), ErrorKind::Unavailable, "{error}");
+        for id in ["a", "b", "c"] {
+            let new = NewTask::named(id, "kind", "payload", Delivery::NotAfterLoss);
+            let again = store.enqueue_one("q", new).await;
+            assert!(again.is_ok(), "there is room again: {again:?}");
+        }
+    }
+
+    /// What the driver does not see: SQLite has ended the transaction by itself.
+    #[tokio::test]
+    async fn a_transaction_that_sqlite_has_rolled_back_leaves_no_trace() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let config = SqliteConfig::new(folder.path().join("tasks.db"));
+        let pools = open(&config).await.expect("it opens");
+        for _ in 0..3 {
+            let mut tx = pools.writer.begin_with("begin immediate").await.expect("it begins");
+            let clash = sqlx::query("insert or rollback into fence (one, value) values (1, 0)");
+            let error = clash.execute(&mut *tx).await.expect_err("the row is there");
+            assert_eq!(result_code(&error), Some(19));
+        }
+    }
+
+    #[cfg(unix)]
+    #[tokio::test]
+    async fn a_writer_that_connects_again_makes_no_file() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let config = SqliteConfig::new(folder.path().join("tasks.db"));
+        let pools = open(&config).await.expect("it opens");
+        std::fs::remove_file(&pools.path).expect("it is removed");
+        pools.writer.acquire().await.expect("the one that is open").close().await.expect("closed");
+        let error = pools.writer.acquire().await.expect_err("no file to open");
+        assert_eq!(result_code(&error), Some(14), "{error}");
+        assert!(!pools.path.exists());
+    }
+
+    #[tokio::test]
+    async fn full_asks_for_a_full_sync_also_where_a_plain_one_is_not() {
+        for (synchronous, expected) in [(Synchronous::Full, 1), (Synchronous::Normal, 0)] {
+            let folder = tempfile::tempdir().expect("a temporary folder");
+            let config = SqliteConfig::new(folder.path().join("tasks.db"));
+            let pools = open(&config.with_synchronous(synchronous)).await.expect("it opens");
+            for sql in ["pragma fullfsync", "pragma checkpoint_fullfsync"] {
+                assert_eq!(pragma(&pools.writer, sql).await, expected, "{sql}");
+            }
+        }
     }
 }

@@ -6,6 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use leasehold_core::stored::FORMAT;
 use leasehold_core::{Fence, LimitKey};
 use sqlx::sqlite::SqliteArguments;
 use sqlx::{Row, Sqlite};
@@ -138,6 +139,8 @@ impl Keys {
         }
         let most = room.min(WAKES_MAX);
         let unpark = bound(sql!("unpark"), self.queue, key).bind(step.now_ms()).bind(most);
+        // A newer record would take a place, and nobody here could claim it.
+        let unpark = unpark.bind(FORMAT);
         Ok((unpark.execute(step.conn()).await?.rows_affected(), room > WAKES_MAX))
     }
 

@@ -13,15 +13,19 @@ use crate::error::Fault;
 /// `LHLD` in ASCII: marks a file as ours.
 const APPLICATION_ID: i32 = 0x4c48_4c44;
 
+/// One statement sees one state of the file; several would see a part of what another process
+/// that migrates it does in between.
+const WHOSE: &str = "select (select application_id from pragma_application_id),
+    (select user_version from pragma_user_version), (select count(*) from sqlite_schema)";
+
 /// One step a schema; each ends by writing its number.
 const STEPS: &[&str] = &[include_str!("../../migrations/sqlite/0001_create_tables.sql")];
 
 /// Refuses a file that belongs to somebody else or to a newer version, and tells how many
 /// steps it has been taken. Changes nothing.
 pub(super) async fn check(conn: &mut SqliteConnection) -> Result<usize, Fault> {
-    let application = number(conn, "pragma application_id").await?;
-    let schema = number(conn, "pragma user_version").await?;
-    let tables = number(conn, "select count(*) from sqlite_schema").await?;
+    let (application, schema, tables): (i64, i64, i64) =
+        sqlx::query_as(WHOSE).fetch_one(conn).await?;
     let is_new = application == 0 && schema == 0 && tables == 0;
     if application != i64::from(APPLICATION_ID) && !is_new {
         let what = "the file is a database of another application: choose a file of its own";
@@ -54,10 +58,6 @@ pub(super) async fn migrate(conn: &mut SqliteConnection) -> Result<(), Fault> {
     Ok(())
 }
 
-async fn number(conn: &mut SqliteConnection, sql: &'static str) -> Result<i64, sqlx::Error> {
-    sqlx::query_scalar(sql).fetch_one(conn).await
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -68,8 +68,8 @@ mod tests {
         assert_eq!(check(&mut conn).await.expect("new"), 0);
         for _ in 0..2 {
             migrate(&mut conn).await.expect("migrates");
-            let id = number(&mut conn, "pragma application_id").await.expect("a number");
-            assert_eq!(id, i64::from(APPLICATION_ID));
+            let id = sqlx::query_scalar::<_, i64>("pragma application_id").fetch_one(&mut conn);
+            assert_eq!(id.await.expect("a number"), i64::from(APPLICATION_ID));
             assert_eq!(check(&mut conn).await.expect("ours"), STEPS.len());
         }
     }

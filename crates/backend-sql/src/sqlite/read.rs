@@ -12,7 +12,7 @@ use sqlx::sqlite::{SqlitePool, SqliteRow};
 
 use super::row::{Stored, left, list as json, state};
 use super::step::{Queue, Step, duration};
-use crate::error::{Fault, unreadable};
+use crate::error::{Fault, unreadable, unreadable_row};
 
 /// Most tasks that one page of a list looks at, however few of them match: a page may be
 /// short as long as it has a cursor (LH-READ-4).
@@ -28,11 +28,12 @@ pub(super) async fn tasks_seen(
     let find = sql!("task_seen").bind(queue.key).bind(json(ids));
     let mut seen = HashMap::new();
     for row in find.fetch_all(step.conn()).await? {
+        let id: String = row.try_get("id")?;
         let stored = match Stored::read(&row, &queue.name) {
-            Err(Fault::Told(error)) => Err(error),
-            stored => Ok(stored?),
+            Ok(stored) => Ok(stored),
+            Err(fault) => Err(unreadable_row(fault)?.with_task(&TaskRef::new(&queue.name, &id))),
         };
-        seen.insert(row.try_get("id")?, stored);
+        seen.insert(id, stored);
     }
     Ok(seen)
 }

@@ -15,6 +15,8 @@ use crate::error::{Fault, unreadable};
 /// A task as its row has it.
 pub(super) struct Stored {
     pub seq: i64,
+    /// The version of its terms.
+    pub format: u32,
     pub task: Task,
 }
 
@@ -55,7 +57,7 @@ impl Stored {
         task.result = row.try_get::<Option<Vec<u8>>, _>("result")?.map(Payload::from);
         task.finished_at = row.try_get::<Option<i64>, _>("finished_at")?.map(instant);
         task.corrupt = corrupt;
-        Ok(Self { seq: row.try_get("seq")?, task })
+        Ok(Self { seq: row.try_get("seq")?, format: count(row.try_get("format")?)?, task })
     }
 
     /// Reads the same, and the history that a statement returns beside it.
