@@ -106,6 +106,7 @@ macro_rules! __cases {
                 what_cannot_start_hides_nothing [CLAIM_12, LIMIT_2] LIMITS;
                 kinds_are_all_that_is_granted [CLAIM_10] KINDS;
                 corrupt_is_granted_raw [CLAIM_11] FAULTS;
+                newer_terms_are_not_rewritten [CLAIM_11] FAULTS;
                 newer_is_left_and_blocks_nothing [CLAIM_11, CLAIM_4, OBS_1] FAULTS;
             }
             obs {

@@ -9,8 +9,9 @@ use leasehold_core::clause::{
     LAPSE_1, LAPSE_2, LIMIT_2, OBS_1,
 };
 use leasehold_core::{
-    Claim, CommitVerdict, Configure, Count, DeadReason, Due, Enqueue, Entered, Lease, LimitKey,
-    NewTask, Outcome, Priority, Purpose, Retry, State, Status, Task,
+    Claim, CommitVerdict, Configure, Count, DeadReason, Delivery, Due, Edit, Enqueue, Entered,
+    ErrorKind, Intervention, Lease, LimitKey, NewTask, Outcome, Policy, Priority, Purpose, Retry,
+    State, Status, Task,
 };
 
 use crate::actor::{Actor, applied};
@@ -368,6 +369,28 @@ pub(crate) async fn corrupt_is_granted_raw(cx: &mut Context) -> Result<(), Stop>
     let got = (counts.of(Status::Dead), counts.total(), counts.events.buried);
     cx.check(CLAIM_11, "dead letters, tasks and burials", got, (2, 2, 2));
     cx.check(CLAIM_11, "what can start afterwards", user.claim(10).await?.leases, []);
+    Ok(())
+}
+
+/// What a newer release has written about a task is not replaced by what this one understands
+/// of it: an operator's new policy is refused, and the task stays for the newer one.
+pub(crate) async fn newer_terms_are_not_rewritten(cx: &mut Context) -> Result<(), Stop> {
+    let user = cx.actor("user").await?;
+    user.enqueue(Actor::task("t")).await?;
+    let seen = user.get("t").await?;
+    cx.planting()?.plant(&seen.task_ref, PlantedRecord::Newer).await?;
+    let policy = Policy::new(Delivery::NotAfterLoss);
+    let edit = Intervention::Edit(Edit::default().with_policy(policy));
+    let kind = user.act(&seen, edit).await.map_err(|error| error.kind());
+    cx.check(CLAIM_11, "a new policy for it", kind, Err(ErrorKind::Invalid));
+    cx.check(CLAIM_11, "what an older worker is granted", user.claim(1).await?.leases, []);
+
+    user.enqueue(Actor::task("sound")).await?;
+    let sound = user.get("sound").await?;
+    let edit = Intervention::Edit(Edit::default().with_policy(policy));
+    applied(user.act(&sound, edit).await?)?;
+    let lease = user.run_one().await?;
+    cx.check(CLAIM_11, "the policy of a sound one", lease.policy, policy);
     Ok(())
 }
 

@@ -58,6 +58,11 @@ impl Queue {
             let what = format!("a task that is {} does not admit this change", entry.task.state);
             return Err(Error::invalid(what).with_task(&guard.task));
         }
+        let rewrites = change.edit.as_ref().is_some_and(|edit| edit.policy.is_some());
+        if rewrites && self.newer.contains(id) {
+            let what = "a newer version has written this task's policy";
+            return Err(Error::invalid(what).with_task(&guard.task));
+        }
         if let Some(holder) = self.rival(&entry.task, &change) {
             return Ok(CommitVerdict::Conflict(holder));
         }
