@@ -409,3 +409,73 @@ impl Edit {
         self.policy.as_ref().map_or(Ok(()), Policy::check)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Each role may go where the contract's table of moves lets it, and spend what the table
+    /// says; everything else is refused before a store sees it.
+    #[test]
+    fn only_the_moves_of_the_table_are_legal() {
+        let waiting = To::Waiting(When::After(Duration::ZERO));
+        let unchanged = To::Waiting(When::Unchanged);
+        let dead = State::ALL.into_iter().filter_map(|state| match state {
+            State::Dead(reason) => Some(To::Dead(reason)),
+            _ => None,
+        });
+        let all = [waiting, unchanged, To::Succeeded, To::Cancelled, To::Same, To::Gone];
+        let all: Vec<To> = all.into_iter().chain(dead).collect();
+        let budgets = [Budget::Keep, Budget::SpendRetry, Budget::SpendRescue, Budget::Reset];
+        let mut legal = Vec::new();
+        for by in [Role::Worker, Role::Rescuer, Role::Operator] {
+            for (to, budget) in all.iter().flat_map(|to| budgets.map(|budget| (*to, budget))) {
+                let mut change = Change::new(by, to, Event::Edited).with_budget(budget);
+                change.edit = (to == To::Same).then(Box::default);
+                let task = TaskRef::new("q", "t");
+                if change.check(&task, &Bounds::default()).is_ok() {
+                    legal.push((by, to, budget));
+                }
+            }
+        }
+        let (worker, rescuer, operator) = (Role::Worker, Role::Rescuer, Role::Operator);
+        let mut want = vec![
+            (worker, waiting, Budget::Keep),
+            (worker, waiting, Budget::SpendRetry),
+            (worker, unchanged, Budget::Keep),
+            (worker, unchanged, Budget::SpendRetry),
+            (worker, To::Succeeded, Budget::Keep),
+            (worker, To::Cancelled, Budget::Keep),
+        ];
+        for reason in [
+            DeadReason::Exhausted,
+            DeadReason::Rejected,
+            DeadReason::Undecodable,
+            DeadReason::UnknownKind,
+            DeadReason::Corrupt,
+        ] {
+            want.push((worker, To::Dead(reason), Budget::Keep));
+        }
+        want.extend([
+            (rescuer, waiting, Budget::SpendRescue),
+            (rescuer, To::Dead(DeadReason::Lost), Budget::Keep),
+            (operator, waiting, Budget::Keep),
+            (operator, waiting, Budget::Reset),
+            (operator, To::Cancelled, Budget::Keep),
+            (operator, To::Same, Budget::Keep),
+            (operator, To::Gone, Budget::Keep),
+            (operator, To::Dead(DeadReason::Operator), Budget::Keep),
+        ]);
+        assert_eq!(legal, want);
+    }
+
+    #[test]
+    fn a_lost_task_cannot_be_told_to_leave_within_a_day() {
+        let mut change = Change::new(Role::Rescuer, To::Dead(DeadReason::Lost), Event::Lapsed);
+        let check = |change: &Change| change.check(&TaskRef::new("q", "t"), &Bounds::default());
+        change.keep = Some(Keep::For(Retention::LOST_MIN - Duration::from_millis(1)));
+        assert!(check(&change).is_err());
+        change.keep = Some(Keep::For(Retention::LOST_MIN));
+        assert!(check(&change).is_ok());
+    }
+}
