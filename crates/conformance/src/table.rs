@@ -387,6 +387,7 @@ macro_rules! __cases {
                 kept_until_its_pairs_have_ended [CLAIM_9] REPLAY;
                 kept_for_an_hour_at_least [CLAIM_9] REPLAY;
                 empty_claim_may_grant_later [CLAIM_9] REPLAY;
+                no_lease_without_its_slot [CLAIM_9] REPLAY LIMITS;
                 repeat_takes_no_slot [CLAIM_9, LIMIT_1] REPLAY LIMITS;
             }
         }

@@ -317,6 +317,29 @@ pub(crate) async fn empty_claim_may_grant_later(cx: &mut Context) -> Result<(), 
     Ok(())
 }
 
+/// A lease whose slot was swept for another task is over, though a clock that went back makes
+/// it look alive: a repeat that returned it would start a second run under a limit of one.
+pub(crate) async fn no_lease_without_its_slot(cx: &mut Context) -> Result<(), Stop> {
+    let worker = cx.actor("worker").await?;
+    let other = cx.actor("other").await?;
+    worker.configure(Configure::new(Context::QUEUE).with_limit("g", 1)).await?;
+    for id in ["a", "b"] {
+        let limit = LimitKey::new("g", "k");
+        worker.enqueue(Actor::task(id).with_limit(limit)).await?;
+    }
+    let first = claim(&worker, 1, 1).await?;
+    cx.check(CLAIM_9, "what the first claim got", ids(&first.leases), ["a"]);
+    let again = claim(&worker, 1, 1).await?;
+    cx.check(CLAIM_9, "a repeat while the slot stands", again.leases, first.leases);
+    cx.shift(Actor::TTL_MS).await?;
+    let next = other.run_one().await?;
+    cx.check(CLAIM_9, "who took the slot", next.task_ref.id.as_str(), "b");
+    cx.shift(-Actor::TTL_MS / 2).await?;
+    let again = claim(&worker, 1, 1).await?;
+    cx.check(CLAIM_9, "a repeat after the slot was swept", again.leases, []);
+    Ok(())
+}
+
 /// A repeat counts no slot twice, and leaves none behind.
 pub(crate) async fn repeat_takes_no_slot(cx: &mut Context) -> Result<(), Stop> {
     let worker = cx.actor("worker").await?;
