@@ -6,7 +6,7 @@ use std::time::Duration;
 use leasehold::{
     Backoff, Bounds, Commit, CommitItem, CommitVerdict, Configure, Delivery, Enqueue,
     EnqueueVerdict, Error, Filter, Guard, Intervention, Keep, List, NewTask, Operator, Purge,
-    Retention, RetryPolicy, Task, decide,
+    Retention, RetryPolicy, StoredTask, decide,
 };
 
 use crate::failure::Failure;
@@ -106,7 +106,7 @@ async fn send_back(session: &Session, files: HashSet<&str>) -> Result<u64, Error
     }
 }
 
-fn item(task: &Task, files: &HashSet<&str>, by: &Operator) -> Result<CommitItem, Error> {
+fn item(task: &StoredTask, files: &HashSet<&str>, by: &Operator) -> Result<CommitItem, Error> {
     let is_there = files.contains(task.task_ref.id.as_str());
     let act = if is_there { Intervention::Redrive } else { Intervention::Delete };
     let change = decide::intervene(task, act, by)?;

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use std::path::{Component, Path, PathBuf};
 
 use ignore::{DirEntry, WalkBuilder};
-use leasehold::{Bounds, Lease, Task};
+use leasehold::{Bounds, Lease, StoredTask};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
@@ -89,7 +89,7 @@ impl FilePath {
     }
 
     /// What people call the file of a task.
-    pub fn name_of_task(task: &Task) -> String {
+    pub fn name_of_task(task: &StoredTask) -> String {
         name(task.payload.as_bytes(), &task.task_ref.id)
     }
 }

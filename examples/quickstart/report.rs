@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::path::Path;
 
-use leasehold::{DeadReason, Error, Filter, List, State, Task};
+use leasehold::{DeadReason, Error, Filter, List, State, StoredTask};
 
 use crate::files::FilePath;
 use crate::measure::Measured;
@@ -57,7 +57,7 @@ struct Row {
 }
 
 impl Sums {
-    fn add(&mut self, task: &Task) {
+    fn add(&mut self, task: &StoredTask) {
         self.files += 1;
         self.runs += u64::from(task.attempt);
         self.retries += u64::from(task.failures);
@@ -139,7 +139,7 @@ impl Row {
     }
 }
 
-fn extension(task: &Task) -> String {
+fn extension(task: &StoredTask) -> String {
     let name = FilePath::name_of_task(task);
     let extension = Path::new(&name).extension().map(|extension| extension.to_string_lossy());
     extension.map_or("none".to_owned(), |extension| format!(".{extension}"))

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use leasehold::{Backend, Error, Event, Filter, List, Queues, State, Task, connect};
+use leasehold::{Backend, Error, Event, Filter, List, Queues, State, StoredTask, connect};
 use tempfile::TempDir;
 
 use crate::process::Process;
@@ -75,7 +75,7 @@ impl Place {
     }
 
     /// Every task, as the store has it.
-    pub fn tasks(&self) -> Vec<Task> {
+    pub fn tasks(&self) -> Vec<StoredTask> {
         self.ask(async |store, queue| {
             let (mut tasks, mut list) = (Vec::new(), List::new(queue, Filter::all(), 1_000));
             loop {
@@ -90,7 +90,7 @@ impl Place {
     }
 
     /// What the last line has to be.
-    pub fn last_line(&self, tasks: &[Task]) -> String {
+    pub fn last_line(&self, tasks: &[StoredTask]) -> String {
         let Sums { files, succeeded, dead, runs, retries, rescues } = Sums::of(tasks);
         format!(
             "quickstart: {files} files, {succeeded} succeeded, {dead} dead, {runs} runs, \
@@ -101,7 +101,7 @@ impl Place {
 }
 
 impl Sums {
-    pub fn of(tasks: &[Task]) -> Self {
+    pub fn of(tasks: &[StoredTask]) -> Self {
         let mut sums = Self { files: tasks.len(), ..Self::default() };
         for task in tasks {
             sums.succeeded += usize::from(task.state == State::Succeeded);
@@ -115,7 +115,7 @@ impl Sums {
 }
 
 /// How often this happened to a task, by its own history.
-pub fn times(task: &Task, event: Event) -> usize {
+pub fn times(task: &StoredTask, event: Event) -> usize {
     assert_eq!(task.history.dropped, 0, "the history is whole");
     task.history.records.iter().filter(|record| record.event == event).count()
 }

@@ -7,7 +7,7 @@ use leasehold_core::decide::{self, Intervention, Operator, Outcome, Retry};
 use leasehold_core::{
     Applied, Backend, BackendExt, Change, Claim, Claimed, CommitItem, CommitVerdict, Configure,
     Delivery, Enqueue, EnqueueVerdict, Error, Fence, Guard, Keep, Lease, NewTask, Purpose,
-    RenewItem, RenewVerdict, Retention, Task, TaskRef,
+    RenewItem, RenewVerdict, Retention, StoredTask, TaskRef,
 };
 
 use crate::context::{Context, Stop};
@@ -209,7 +209,7 @@ impl Actor {
     ///
     /// # Errors
     /// When the state does not admit the act.
-    pub fn decide(&self, seen: &Task, act: Intervention) -> Result<CommitItem, Error> {
+    pub fn decide(&self, seen: &StoredTask, act: Intervention) -> Result<CommitItem, Error> {
         let by = Operator::new(self.name.clone(), "a case of the suite");
         let change = decide::intervene(seen, act, &by)?;
         Ok(CommitItem::new(Guard::new(seen.task_ref.clone(), seen.fence), change))
@@ -219,7 +219,7 @@ impl Actor {
     ///
     /// # Errors
     /// When the state does not admit the act, or the call failed.
-    pub async fn act(&self, seen: &Task, act: Intervention) -> Result<CommitVerdict, Error> {
+    pub async fn act(&self, seen: &StoredTask, act: Intervention) -> Result<CommitVerdict, Error> {
         self.commit_item(&self.decide(seen, act)?).await
     }
 
@@ -227,7 +227,7 @@ impl Actor {
     ///
     /// # Errors
     /// When it is not, or the call failed.
-    pub async fn get(&self, id: &str) -> Result<Task, Stop> {
+    pub async fn get(&self, id: &str) -> Result<StoredTask, Stop> {
         let task = self.backend.task(&TaskRef::new(self.queue.clone(), id)).await?;
         task.ok_or_else(|| Stop::because(format!("task {id} is not there")))
     }

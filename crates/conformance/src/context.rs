@@ -145,7 +145,7 @@ impl Context {
         clause: Clause,
         what: &str,
         by: &Actor,
-        before: &leasehold_core::Task,
+        before: &leasehold_core::StoredTask,
     ) -> Result<(), Stop> {
         let now = by.backend().task(&before.task_ref).await?;
         self.check(clause, what, now.as_ref(), Some(before));

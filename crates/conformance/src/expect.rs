@@ -3,7 +3,7 @@
 
 use leasehold_core::{
     Applied, Budget, Change, CommitItem, Fence, Keep, Lease, Purpose, Retention, Role, Shown,
-    State, Task, Timestamp, To, When,
+    State, StoredTask, Timestamp, To, When,
 };
 
 /// Every finished task stays, so that the whole of it can be looked at.
@@ -13,7 +13,12 @@ pub(crate) const KEPT: Retention = Retention::DEFAULT
     .with_dead(Keep::Forever);
 
 /// The task after the claim that granted `lease`.
-pub(crate) fn claimed(before: &Task, lease: &Lease, holder: &str, until: Timestamp) -> Task {
+pub(crate) fn claimed(
+    before: &StoredTask,
+    lease: &Lease,
+    holder: &str,
+    until: Timestamp,
+) -> StoredTask {
     let mut task = before.clone();
     task.fence = lease.fence;
     task.until = Some(until);
@@ -33,7 +38,12 @@ pub(crate) fn claimed(before: &Task, lease: &Lease, holder: &str, until: Timesta
 }
 
 /// The flags that tell how an applied commit came, but for an operator, who holds no lease.
-pub(crate) fn applied(before: &Task, item: &CommitItem, fence: Fence, now: Timestamp) -> Applied {
+pub(crate) fn applied(
+    before: &StoredTask,
+    item: &CommitItem,
+    fence: Fence,
+    now: Timestamp,
+) -> Applied {
     let current = item.guard.fence == before.fence;
     let mut applied = Applied::new(fence);
     applied.late = !current;
@@ -44,12 +54,12 @@ pub(crate) fn applied(before: &Task, item: &CommitItem, fence: Fence, now: Times
 
 /// The task after `item` was applied with the new fence `fence`; `None` when it left.
 pub(crate) fn after(
-    before: &Task,
+    before: &StoredTask,
     item: &CommitItem,
     fence: Fence,
     now: Timestamp,
     history_max: usize,
-) -> Option<Task> {
+) -> Option<StoredTask> {
     let (change, mut task) = (&item.change, before.clone());
     let operator = change.by == Role::Operator;
     let live = before.until.filter(|until| *until > now);
@@ -76,7 +86,7 @@ pub(crate) fn after(
     (held || !leaves(change)).then_some(task)
 }
 
-fn edit(task: &mut Task, change: &Change, now: Timestamp) {
+fn edit(task: &mut StoredTask, change: &Change, now: Timestamp) {
     let edit = change.edit.clone().unwrap_or_default();
     task.payload = edit.payload.unwrap_or(task.payload.clone());
     task.priority = edit.priority.unwrap_or(task.priority);
@@ -84,7 +94,7 @@ fn edit(task: &mut Task, change: &Change, now: Timestamp) {
     task.policy = edit.policy.unwrap_or(task.policy);
 }
 
-fn arrive(task: &mut Task, change: &Change, now: Timestamp) {
+fn arrive(task: &mut StoredTask, change: &Change, now: Timestamp) {
     task.state = match change.to {
         To::Waiting(_) => State::Waiting,
         To::Succeeded => State::Succeeded,

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use leasehold_core::decide::{self, Entered, Intervention, Operator, Outcome, Retry, Unknown};
 use leasehold_core::{
-    CommitItem, DeadReason, Delivery, Edit, Guard, Lease, OnLeased, RetryPolicy, State, Task,
+    CommitItem, DeadReason, Delivery, Edit, Guard, Lease, OnLeased, RetryPolicy, State, StoredTask,
 };
 
 use crate::actor::{failure, success};
@@ -97,7 +97,7 @@ pub(crate) fn rescue(lease: &Lease) -> Move {
 }
 
 /// Every act of an operator that the state of `seen` admits, decided on this sight.
-pub(crate) fn acts(seen: &Task) -> Vec<Move> {
+pub(crate) fn acts(seen: &StoredTask) -> Vec<Move> {
     let edit = Edit::default().with_payload("edited");
     let all = [
         (Intervention::Cancel, State::Cancelled),
@@ -118,7 +118,7 @@ pub(crate) fn acts(seen: &Task) -> Vec<Move> {
 }
 
 /// The act of this name, which the state of `seen` must admit.
-pub(crate) fn act(seen: &Task, name: &str) -> Result<Move, Stop> {
+pub(crate) fn act(seen: &StoredTask, name: &str) -> Result<Move, Stop> {
     let why = || Stop::because(format!("{} admits no {name}", seen.state));
     acts(seen).into_iter().find(|act| act.name == name).ok_or_else(why)
 }

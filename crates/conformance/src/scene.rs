@@ -7,7 +7,7 @@ use leasehold_core::clause::{
 };
 use leasehold_core::{
     BackendExt, Budget, CommitItem, CommitVerdict, Count, Counts, Delivery, Fence, Lease, NewTask,
-    Purpose, Role, Status, Task, Timestamp, To,
+    Purpose, Role, Status, StoredTask, Timestamp, To,
 };
 
 use crate::actor::Actor;
@@ -42,7 +42,7 @@ pub(crate) struct Scene {
 
 /// A task and its queue's counts at one instant.
 pub(crate) struct Seen {
-    pub task: Option<Task>,
+    pub task: Option<StoredTask>,
     pub counts: Counts,
 }
 
@@ -90,7 +90,7 @@ impl Scene {
     }
 
     /// The task, which must be there.
-    pub async fn task(&self) -> Result<Task, Stop> {
+    pub async fn task(&self) -> Result<StoredTask, Stop> {
         self.cast.operator.get("t").await
     }
 
@@ -140,7 +140,7 @@ impl Scene {
     async fn granted(
         &self,
         cx: &mut Context,
-        before: &Task,
+        before: &StoredTask,
         lease: &Lease,
         by: &Actor,
     ) -> Result<(), Stop> {
@@ -289,7 +289,7 @@ impl Scene {
     }
 }
 
-fn move_count(counts: &mut Counts, from: &Task, to: Option<&Task>, now: Timestamp) {
+fn move_count(counts: &mut Counts, from: &StoredTask, to: Option<&StoredTask>, now: Timestamp) {
     if let Some(count) = counts.tasks.get_mut(&from.status(now)) {
         *count = count.saturating_sub(1);
     }

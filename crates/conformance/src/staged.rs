@@ -3,7 +3,7 @@
 use leasehold_core::decide::{Entered, Intervention, Outcome, Retry, Unknown};
 use leasehold_core::{
     BackendExt, Claim, CommitItem, CommitVerdict, DeadReason, Delivery, Fence, Filter, Keep, Lease,
-    List, NewTask, Purge, Purpose, Role, Shown, State, Task, Timestamp,
+    List, NewTask, Purge, Purpose, Role, Shown, State, StoredTask, Timestamp,
 };
 
 use crate::actor::{Actor, applied, failure, success};
@@ -61,7 +61,7 @@ impl Met {
 /// A task in a known state, the leases that led there, and the store's instant.
 #[derive(Debug)]
 pub(crate) struct Staged {
-    pub(crate) task: Task,
+    pub(crate) task: StoredTask,
     pub(crate) run: Option<Lease>,
     pub(crate) rescue: Option<Lease>,
     pub(crate) now: Timestamp,
@@ -110,17 +110,17 @@ impl Staged {
 /// Acts on a task as an operator and tells what is certain of it afterwards, see [`after`].
 pub(crate) async fn act(
     by: &Actor,
-    seen: &Task,
+    seen: &StoredTask,
     act: Intervention,
     at: Timestamp,
-) -> Result<Task, Stop> {
+) -> Result<StoredTask, Stop> {
     let item = by.decide(seen, act)?;
     let fence = applied(by.commit_item(&item).await?)?.fence;
     Ok(after(seen, &item, fence, at))
 }
 
 /// Deletes what there is of a task, so that the next scene is alone.
-pub(crate) async fn clear(by: &Actor, seen: &Task) -> Result<(), Stop> {
+pub(crate) async fn clear(by: &Actor, seen: &StoredTask) -> Result<(), Stop> {
     if let Some(task) = by.backend().task(&seen.task_ref).await? {
         applied(by.act(&task, Intervention::Delete).await?)?;
     }
@@ -129,7 +129,12 @@ pub(crate) async fn clear(by: &Actor, seen: &Task) -> Result<(), Stop> {
 
 /// `before` after an applied commit, as far as every one does the same: new fence, `shown` and
 /// record; no lease; no right to a late success but after a rescuer's (LH-LATE-5).
-pub(crate) fn after(before: &Task, item: &CommitItem, fence: Fence, at: Timestamp) -> Task {
+pub(crate) fn after(
+    before: &StoredTask,
+    item: &CommitItem,
+    fence: Fence,
+    at: Timestamp,
+) -> StoredTask {
     let (shown, by) = (item.guard.fence, item.change.by);
     let mut task = before.clone();
     task.fence = fence;
@@ -141,14 +146,14 @@ pub(crate) fn after(before: &Task, item: &CommitItem, fence: Fence, at: Timestam
 }
 
 /// `task`, finished in `state` at `at`.
-pub(crate) fn finished(mut task: Task, state: State, at: Timestamp) -> Task {
+pub(crate) fn finished(mut task: StoredTask, state: State, at: Timestamp) -> StoredTask {
     task.state = state;
     task.finished_at = Some(at);
     task
 }
 
 /// What a commit is told that shows another fence than the task has.
-pub(crate) fn stale(now: &Task) -> CommitVerdict {
+pub(crate) fn stale(now: &StoredTask) -> CommitVerdict {
     CommitVerdict::Stale { fence: now.fence, state: Some(now.state) }
 }
 
@@ -213,7 +218,7 @@ pub(crate) async fn purge_all(by: &Actor) -> Result<usize, Stop> {
 }
 
 /// Every task that a list shows, in pages of `max`.
-pub(crate) async fn list(by: &Actor, filter: Filter, max: usize) -> Result<Vec<Task>, Stop> {
+pub(crate) async fn list(by: &Actor, filter: Filter, max: usize) -> Result<Vec<StoredTask>, Stop> {
     let mut request = List::new(Context::QUEUE, filter, max);
     let mut tasks = Vec::new();
     for _ in 0..10_000 {

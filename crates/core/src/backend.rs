@@ -12,7 +12,7 @@ use crate::{
     Capabilities, Claim, Claimed, Commit, CommitItem, CommitVerdict, Configure, Count, Counts,
     Enqueue, EnqueueVerdict, Error, ErrorKind, Found, Get, Guard, Intervention, List, NewTask,
     Operator, Page, Purge, Purged, QueuePage, QueueSettings, Queues, Renew, RenewItem,
-    RenewVerdict, Task, TaskRef,
+    RenewVerdict, StoredTask, TaskRef,
 };
 
 /// A hint about a queue.
@@ -43,8 +43,8 @@ pub enum Wake {
 ///    the state, or where a worker's success shows the task's `run`. The arithmetic is in
 ///    [`When::instant`](crate::When::instant), [`To::state`](crate::To::state) and
 ///    [`Retention::of`](crate::Retention::of).
-/// 4. Where it does not write, [`Task::refusal`] and [`Left::refusal`](crate::Left::refusal) say
-///    what to answer; [`Task::lost`] and [`Left::lost`](crate::Left::lost) do so for a renew.
+/// 4. Where it does not write, [`StoredTask::refusal`] and [`Left::refusal`](crate::Left::refusal) say
+///    what to answer; [`StoredTask::lost`] and [`Left::lost`](crate::Left::lost) do so for a renew.
 /// 5. A claim answers with [`Lease::of`](crate::Lease::of) the task after the grant;
 ///    [`stored`](crate::stored) has text forms for policy, headers and history.
 ///
@@ -119,7 +119,10 @@ pub trait BackendExt: Backend {
     ///
     /// # Errors
     /// Those of [`Backend::get`].
-    fn task(&self, task: &TaskRef) -> impl Future<Output = Result<Option<Task>, Error>> + Send {
+    fn task(
+        &self,
+        task: &TaskRef,
+    ) -> impl Future<Output = Result<Option<StoredTask>, Error>> + Send {
         let found = self.get(Get::new(task.clone()));
         async {
             match found.await? {
@@ -174,7 +177,7 @@ pub trait BackendExt: Backend {
     /// [`Backend::commit`], the item's included.
     fn intervene(
         &self,
-        seen: &Task,
+        seen: &StoredTask,
         act: Intervention,
         by: &Operator,
     ) -> impl Future<Output = Result<CommitVerdict, Error>> + Send {

@@ -5,7 +5,7 @@
 
 use crate::{
     Backoff, Bounds, Budget, Change, DeadReason, Delivery, Edit, Error, Event, Jitter, Keep, Lease,
-    NewTask, OnLeased, Payload, Retention, Role, State, Task, To, When,
+    NewTask, OnLeased, Payload, Retention, Role, State, StoredTask, To, When,
 };
 use std::time::Duration;
 
@@ -242,7 +242,7 @@ impl Operator {
 ///
 /// # Errors
 /// Invalid when the state of `seen` does not admit the act.
-pub fn intervene(seen: &Task, act: Intervention, by: &Operator) -> Result<Change, Error> {
+pub fn intervene(seen: &StoredTask, act: Intervention, by: &Operator) -> Result<Change, Error> {
     let act_of = |to, event| Change::new(Role::Operator, to, event);
     let now = To::Waiting(When::After(Duration::ZERO));
     let mut change = match act {
@@ -280,9 +280,9 @@ mod tests {
     use crate::policy::RetryPolicy;
     use crate::{Retention, State, Timestamp};
 
-    fn task(delivery: Delivery) -> Task {
+    fn task(delivery: Delivery) -> StoredTask {
         let new = NewTask::new("kind", "payload", delivery).with_retry(RetryPolicy::at_most(2));
-        Task::enqueued("q", new.with_id("t"), Fence::new(1), Timestamp::from_millis(0))
+        StoredTask::enqueued("q", new.with_id("t"), Fence::new(1), Timestamp::from_millis(0))
     }
 
     fn lease(delivery: Delivery) -> Lease {

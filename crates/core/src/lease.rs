@@ -7,7 +7,7 @@ use crate::clock::Timestamp;
 use crate::limit::LimitKey;
 use crate::policy::Policy;
 use crate::state::State;
-use crate::task::{Headers, Payload, Priority, Task, TaskRef};
+use crate::task::{Headers, Payload, Priority, StoredTask, TaskRef};
 
 /// A fencing token: for one task always growing, never used twice (LH-FENCE-1).
 ///
@@ -119,7 +119,7 @@ impl Lease {
     /// The lease of `task` as it stands after a claim at `now`; its history, result and the
     /// like are left behind. A task that is not leased counts as claimed to run.
     #[must_use]
-    pub fn of(task: Task, now: Timestamp) -> Self {
+    pub fn of(task: StoredTask, now: Timestamp) -> Self {
         let purpose = match task.state {
             State::Leased(purpose) => purpose,
             _ => Purpose::Run,

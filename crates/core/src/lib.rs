@@ -40,7 +40,7 @@ pub use request::{
     RenewItem, Request, Ticket,
 };
 pub use state::{DeadReason, State, Status};
-pub use task::{Due, Headers, History, NewTask, Payload, Priority, Shown, Task, TaskRef};
+pub use task::{Due, Headers, History, NewTask, Payload, Priority, Shown, StoredTask, TaskRef};
 pub use verdict::{
     Applied, Claimed, CommitVerdict, DuplicateCause, EnqueueVerdict, Found, Left, LostReason,
     Purged, RenewVerdict,

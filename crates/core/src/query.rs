@@ -8,7 +8,7 @@ use crate::error::Error;
 use crate::policy::Retention;
 use crate::request::Configure;
 use crate::state::{DeadReason, Status};
-use crate::task::{NewTask, Task};
+use crate::task::{NewTask, StoredTask};
 
 /// Which tasks of a queue a list shows; each part that is set must match.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -64,7 +64,7 @@ impl Filter {
 
     /// Whether `task` is one of them at `now`.
     #[must_use]
-    pub fn matches(&self, task: &Task, now: Timestamp) -> bool {
+    pub fn matches(&self, task: &StoredTask, now: Timestamp) -> bool {
         let finished = task.finished_at;
         self.status.is_none_or(|status| status == task.status(now))
             && self.kind.as_ref().is_none_or(|kind| *kind == task.kind)
@@ -97,7 +97,7 @@ impl Cursor {
 #[non_exhaustive]
 pub struct Page {
     /// At most as many as asked for; may be fewer, also none, while there is a cursor.
-    pub tasks: Vec<Task>,
+    pub tasks: Vec<StoredTask>,
     /// Where the next page begins; `None` after the last.
     pub next: Option<Cursor>,
 }
@@ -105,7 +105,7 @@ pub struct Page {
 impl Page {
     /// A page, for backends.
     #[must_use]
-    pub fn new(tasks: Vec<Task>, next: Option<Cursor>) -> Self {
+    pub fn new(tasks: Vec<StoredTask>, next: Option<Cursor>) -> Self {
         Self { tasks, next }
     }
 }

@@ -1,4 +1,4 @@
-//! The task: as a caller makes it ([`NewTask`]) and as a store tells it ([`Task`]).
+//! The task: as a caller makes it ([`NewTask`]) and as a store tells it ([`StoredTask`]).
 
 use std::fmt;
 use std::time::Duration;
@@ -367,7 +367,7 @@ impl History {
 /// A task as the store has it at one instant.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Task {
+pub struct StoredTask {
     /// Queue and id.
     pub task_ref: TaskRef,
     /// The name that picks the handler.
@@ -425,7 +425,7 @@ pub struct Task {
     pub corrupt: Option<Payload>,
 }
 
-impl Task {
+impl StoredTask {
     /// The task right after its enqueue at `now` (LH-ENQ-1). Backends also start from it
     /// when they read a stored task, and set what has changed since.
     #[must_use]

@@ -8,7 +8,7 @@ use crate::clock::Timestamp;
 use crate::id::DecisionId;
 use crate::lease::{Fence, Lease};
 use crate::state::State;
-use crate::task::{Shown, Task, TaskRef};
+use crate::task::{Shown, StoredTask, TaskRef};
 
 /// What became of one new task.
 #[must_use]
@@ -164,7 +164,7 @@ impl Purged {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Found {
     /// The task.
-    Task(Box<Task>),
+    Task(Box<StoredTask>),
     /// It has left, and this is remembered of it.
     Left(Left),
     /// No task, or one that left too long ago.
@@ -207,7 +207,7 @@ impl Left {
     }
 }
 
-impl Task {
+impl StoredTask {
     /// What a commit of `decision` that shows `fence` is told when its guard did not match:
     /// Replayed, Gone or Stale. Meaningless for a guard that is current.
     pub fn refusal(&self, fence: Fence, decision: DecisionId) -> CommitVerdict {

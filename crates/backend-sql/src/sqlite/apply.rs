@@ -2,8 +2,8 @@
 
 use leasehold_core::stored::{FORMAT, encode_cause, encode_terms};
 use leasehold_core::{
-    Bounds, Budget, Change, CommitItem, Edit, Keep, Payload, Purpose, Role, State, Task, Timestamp,
-    To,
+    Bounds, Budget, Change, CommitItem, Edit, Keep, Payload, Purpose, Role, State, StoredTask,
+    Timestamp, To,
 };
 use sqlx::Row;
 
@@ -48,7 +48,7 @@ struct Arrival {
 async fn arrive(
     step: &mut Step,
     queue: &Queue,
-    task: &Task,
+    task: &StoredTask,
     change: &Change,
 ) -> Result<Arrival, Fault> {
     let now = step.now;

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use leasehold_core::stored::FORMAT;
 use leasehold_core::{
-    Applied, Capabilities, Commit, CommitItem, CommitVerdict, Error, ErrorKind, Role, Task,
+    Applied, Capabilities, Commit, CommitItem, CommitVerdict, Error, ErrorKind, Role, StoredTask,
     TaskRef, To,
 };
 use sqlx::Row;
@@ -153,7 +153,7 @@ impl Desk {
 async fn refuse(
     step: &mut Step,
     queue: &Queue,
-    task: &Task,
+    task: &StoredTask,
     item: &CommitItem,
     missing: Option<Error>,
 ) -> Result<Result<CommitVerdict, Error>, Fault> {

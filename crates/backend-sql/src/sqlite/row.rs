@@ -1,11 +1,11 @@
-//! What rows mean: columns to [`Task`], names to enums.
+//! What rows mean: columns to [`StoredTask`], names to enums.
 
 use std::str;
 
 use leasehold_core::stored::{decode_record, decode_terms};
 use leasehold_core::{
     Bounds, DecisionId, Delivery, Fence, Headers, History, Left, LimitKey, NewTask, Payload,
-    Policy, Priority, Role, Shown, State, Task, Timestamp,
+    Policy, Priority, Role, Shown, State, StoredTask, Timestamp,
 };
 use sqlx::Row;
 use sqlx::sqlite::SqliteRow;
@@ -17,7 +17,7 @@ pub(super) struct Stored {
     pub seq: i64,
     /// The version of its terms.
     pub format: u32,
-    pub task: Task,
+    pub task: StoredTask,
 }
 
 impl Stored {
@@ -40,7 +40,7 @@ impl Stored {
         new.unique = row.try_get("unique_key")?;
 
         let enqueued_at = instant(row.try_get("enqueued_at")?);
-        let mut task = Task::enqueued(queue, new, fence(row.try_get("born")?), enqueued_at);
+        let mut task = StoredTask::enqueued(queue, new, fence(row.try_get("born")?), enqueued_at);
         task.state = state(row.try_get("state")?)?;
         task.due = instant(row.try_get("due")?);
         task.fence = fence(row.try_get("fence")?);

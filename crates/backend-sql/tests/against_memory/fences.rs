@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use leasehold_core::{Fence, Left, Shown, Task};
+use leasehold_core::{Fence, Left, Shown, StoredTask};
 
 /// By task id, the fences of the memory store and their partners. A fence names a step only
 /// together with its task.
@@ -41,7 +41,7 @@ impl Fences {
     }
 
     /// Their task with our fences in it.
-    pub fn translated(&mut self, ours: &Task, mut theirs: Task) -> Task {
+    pub fn translated(&mut self, ours: &StoredTask, mut theirs: StoredTask) -> StoredTask {
         let id = ours.task_ref.id.as_str();
         self.meet(id, ours.fence, theirs.fence);
         self.meet(id, ours.born, theirs.born);

@@ -3,7 +3,7 @@
 use leasehold_core::{
     Applied, Backend, BackendExt, Claim, Claimed, Commit, CommitItem, CommitVerdict, Configure,
     Count, Enqueue, EnqueueVerdict, Error, Filter, Found, Get, Guard, Lease, List, LostReason,
-    ManualClock, MemoryBackend, Purge, Purpose, Queues, Renew, RenewItem, RenewVerdict, Task,
+    ManualClock, MemoryBackend, Purge, Purpose, Queues, Renew, RenewItem, RenewVerdict, StoredTask,
     TaskRef,
 };
 use leasehold_sql::{SqliteBackend, SqliteConfig, Synchronous};
@@ -185,7 +185,7 @@ impl Both {
     }
 
     /// Our picture of a task.
-    pub async fn task(&self, id: &str) -> Option<Task> {
+    pub async fn task(&self, id: &str) -> Option<StoredTask> {
         self.memory.task(&TaskRef::new(QUEUE, id)).await.expect("memory can be read")
     }
 

@@ -6,7 +6,7 @@ use leasehold_core::decide::{self, Intervention, Operator, Outcome, Retry};
 use leasehold_core::{
     Backoff, Claim, ClaimerId, CommitItem, Configure, DeadReason, Delivery, Due, Edit, Enqueue,
     Entered, Filter, Guard, Jitter, Keep, Lease, LimitKey, NewTask, OnLeased, Policy, Priority,
-    Purpose, RenewItem, Retention, RetryPolicy, State, Status, Task, Timestamp, Unknown,
+    Purpose, RenewItem, Retention, RetryPolicy, State, Status, StoredTask, Timestamp, Unknown,
 };
 
 use crate::pair::{Both, QUEUE};
@@ -24,7 +24,7 @@ struct Play {
     /// Every lease that was granted, current or not.
     leases: Vec<Lease>,
     /// Tasks as they were seen at some time, for operators who act late.
-    seen: Vec<Task>,
+    seen: Vec<StoredTask>,
     /// Commits that were sent, to be repeated.
     sent: Vec<CommitItem>,
     claimers: [(ClaimerId, u64); 2],

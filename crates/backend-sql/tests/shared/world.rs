@@ -6,7 +6,7 @@ use std::time::Duration;
 use leasehold_core::decide::{self, Outcome};
 use leasehold_core::{
     Backend, BackendExt, Bounds, Claim, Claimed, CommitItem, CommitVerdict, Configure, Count,
-    Delivery, Enqueue, Lease, LimitKey, ManualClock, NewTask, Purge, Purpose, Status, Task,
+    Delivery, Enqueue, Lease, LimitKey, ManualClock, NewTask, Purge, Purpose, Status, StoredTask,
     TaskRef,
 };
 use leasehold_sql::{SqliteBackend, SqliteConfig, Synchronous};
@@ -92,7 +92,7 @@ impl World {
         sqlx::query_scalar(sql).fetch_one(&mut self.raw).await.expect("a number")
     }
 
-    pub async fn task(&self, id: &str) -> Task {
+    pub async fn task(&self, id: &str) -> StoredTask {
         let task = self.store.task(&TaskRef::new("q", id)).await.expect("read");
         task.expect("it is there")
     }

@@ -11,7 +11,7 @@ use leasehold_core::clause::{
 use leasehold_core::{
     Claim, CommitVerdict, Configure, Count, DeadReason, Delivery, Due, Edit, Enqueue, Entered,
     ErrorKind, Intervention, Lease, LimitKey, NewTask, Outcome, Policy, Priority, Purpose, Retry,
-    State, Status, Task,
+    State, Status, StoredTask,
 };
 
 use crate::actor::{Actor, applied};
@@ -172,7 +172,7 @@ pub(crate) async fn a_grant_is_one_step(cx: &mut Context) -> Result<(), Stop> {
 }
 
 /// What a claim of either purpose does to a task; run, attempt and until are the caller's.
-fn leased(before: &Task, lease: &Lease, holder: &str) -> Task {
+fn leased(before: &StoredTask, lease: &Lease, holder: &str) -> StoredTask {
     let mut task = before.clone();
     task.state = State::Leased(lease.purpose);
     task.fence = lease.fence;

@@ -10,7 +10,7 @@ use leasehold_core::{
     BackendExt, Backoff, Bounds, CommitItem, CommitVerdict, Configure, Count, Delivery, Due,
     DuplicateCause, Enqueue, EnqueueVerdict, Error, ErrorKind, Intervention, Jitter, Keep,
     LimitKey, NewTask, Outcome, Priority, Purge, Purpose, Queues, Retention, Retry, RetryPolicy,
-    State, Task, TaskRef,
+    State, StoredTask, TaskRef,
 };
 
 use crate::actor::{Actor, applied, success};
@@ -70,7 +70,7 @@ async fn check_new(cx: &mut Context, user: &Actor, new: NewTask) -> Result<(), S
     cx.check(ENQ_1, &format!("the counters of {id:?}"), counters, [0; 4]);
     let fences = (got.fence, got.born, got.run, got.shown);
     cx.check(ENQ_1, &format!("the fences of {id:?}"), fences, (fence, fence, None, None));
-    let want = Task::enqueued(Context::QUEUE, new, fence, got.enqueued_at);
+    let want = StoredTask::enqueued(Context::QUEUE, new, fence, got.enqueued_at);
     cx.check(ENQ_1, &format!("the new task {id:?}"), got, want);
     Ok(())
 }
@@ -285,7 +285,7 @@ pub(crate) async fn an_id_is_remembered_and_then_free(cx: &mut Context) -> Resul
         let fence = user.enqueue(again()).await?;
         cx.check_that(ENQ_9, "the fence of the next task", fence > last, (fence, last));
         let now = user.get(way).await?;
-        let want = Task::enqueued(Context::QUEUE, again(), fence, now.enqueued_at);
+        let want = StoredTask::enqueued(Context::QUEUE, again(), fence, now.enqueued_at);
         cx.check(ENQ_9, "the next task under the id", now, want);
     }
     Ok(())

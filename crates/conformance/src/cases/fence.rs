@@ -11,7 +11,7 @@ use leasehold_core::decide::{self, Entered, Unknown};
 use leasehold_core::{
     BackendExt, Change, CommitItem, CommitVerdict, Configure, Count, Edit, Fence, Guard,
     Intervention, Keep, Lease, LostReason, OnLeased, Operator, Outcome, Priority, Purge, RenewItem,
-    RenewVerdict, Retention, Retry, Task,
+    RenewVerdict, Retention, Retry, StoredTask,
 };
 
 use crate::actor::{Actor, applied, failure, success};
@@ -303,6 +303,6 @@ fn worker_changes(lease: &Lease) -> Vec<Change> {
     outcomes.into_iter().map(|outcome| decide::run(lease, outcome, 1)).collect()
 }
 
-fn stale(now: &Task) -> CommitVerdict {
+fn stale(now: &StoredTask) -> CommitVerdict {
     CommitVerdict::Stale { fence: now.fence, state: Some(now.state) }
 }

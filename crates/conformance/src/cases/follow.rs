@@ -7,7 +7,8 @@ use leasehold_core::decide::{self, Intervention, Outcome, Retry};
 use leasehold_core::{
     Applied, BackendExt, Bounds, Budget, Change, Commit, CommitItem, CommitVerdict, Configure,
     Count, DeadReason, Due, DuplicateCause, EnqueueVerdict, ErrorKind, Event, Keep, Lease,
-    LimitKey, NewTask, Priority, Retention, RetryPolicy, Role, State, Task, TaskRef, To, When,
+    LimitKey, NewTask, Priority, Retention, RetryPolicy, Role, State, StoredTask, TaskRef, To,
+    When,
 };
 
 use crate::actor::{Actor, applied, failure, success};
@@ -57,7 +58,7 @@ async fn makes(
             cx.check_that(ENQ_8, &format!("a follow-up, {what}"), false, &applied.follow_ups);
             continue;
         };
-        let want = Task::enqueued(Context::QUEUE, new.clone(), fence, now);
+        let want = StoredTask::enqueued(Context::QUEUE, new.clone(), fence, now);
         cx.check_untouched(ENQ_8, &format!("a follow-up, {what}"), by, &want).await?;
     }
     Ok(applied)
@@ -392,7 +393,7 @@ pub(crate) async fn bounds_are_exact_for_enqueue(cx: &mut Context) -> Result<(),
     for new in just_enough(&bounds) {
         let fence = worker.enqueue(new.clone()).await?;
         let now = worker.get(&new.id).await?.enqueued_at;
-        let want = Task::enqueued(Context::QUEUE, new, fence, now);
+        let want = StoredTask::enqueued(Context::QUEUE, new, fence, now);
         cx.check_untouched(ENQ_10, "a task at a bound", &worker, &want).await?;
     }
     Ok(())

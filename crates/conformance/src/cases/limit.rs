@@ -9,7 +9,8 @@ use leasehold_core::clause::{
 use leasehold_core::decide::{self, Intervention, Outcome, Retry};
 use leasehold_core::{
     BackendExt, CommitItem, CommitVerdict, Configure, Count, Due, Edit, ErrorKind, Fence, Guard,
-    Lease, LimitKey, LostReason, NewTask, OnLeased, Priority, Purpose, RenewVerdict, State, Task,
+    Lease, LimitKey, LostReason, NewTask, OnLeased, Priority, Purpose, RenewVerdict, State,
+    StoredTask,
 };
 
 use crate::actor::{Actor, applied, failure, success};
@@ -381,7 +382,7 @@ pub(crate) async fn swept_slot_is_never_given_back(cx: &mut Context) -> Result<(
     let a = worker.run_one().await?;
     cx.shift(Actor::TTL_MS).await?;
     let b = other.run_one().await?;
-    let before: [Task; 2] = [worker.get("a").await?, worker.get("b").await?];
+    let before: [StoredTask; 2] = [worker.get("a").await?, worker.get("b").await?];
     cx.shift(-20_000).await?;
     let lost = RenewVerdict::Lost(LostReason::Lapsed);
     cx.check(RENEW_8, "the first renew after the slot was swept", worker.renew(&a).await?, lost);

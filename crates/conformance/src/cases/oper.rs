@@ -9,7 +9,7 @@ use leasehold_core::decide::Intervention;
 use leasehold_core::{
     BackendExt, CommitItem, CommitVerdict, Count, DeadReason, Delivery, Due, DuplicateCause, Edit,
     EnqueueVerdict, Error, ErrorKind, Event, Filter, LostReason, OnLeased, Policy, Priority,
-    RenewVerdict, State, Task, TaskRef,
+    RenewVerdict, State, StoredTask, TaskRef,
 };
 
 use crate::actor::{Actor, applied};
@@ -58,7 +58,7 @@ fn every_pair() -> impl Iterator<Item = (usize, Met, Intervention)> {
 }
 
 /// The commit of an act on `seen` that core would refuse to decide, to ask the store itself.
-fn forced(by: &Actor, seen: &Task, act: Intervention) -> Result<CommitItem, Error> {
+fn forced(by: &Actor, seen: &StoredTask, act: Intervention) -> Result<CommitItem, Error> {
     let mut pretended = seen.clone();
     pretended.state = match act {
         Intervention::Redrive => State::Cancelled,

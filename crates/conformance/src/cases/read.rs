@@ -6,7 +6,7 @@ use leasehold_core::clause::{DEAD_4, READ_1, READ_2, READ_3, READ_4};
 use leasehold_core::{
     BackendExt, Configure, Count, DeadReason, Delivery, Due, Edit, Enqueue, Filter, Intervention,
     List, NewTask, Outcome, Payload, Priority, Purpose, Queues, RenewItem, Retry, State, Status,
-    Task, TaskRef,
+    StoredTask, TaskRef,
 };
 
 use crate::actor::{Actor, applied, success};
@@ -279,7 +279,7 @@ pub(crate) async fn queues_are_listed_in_pages(cx: &mut Context) -> Result<(), S
 }
 
 /// All that the filter shows, read in pages of at most `max`.
-async fn list(user: &Actor, filter: Filter, max: usize) -> Result<Vec<Task>, Stop> {
+async fn list(user: &Actor, filter: Filter, max: usize) -> Result<Vec<StoredTask>, Stop> {
     let mut request = List::new(Context::QUEUE, filter, max);
     let mut found = Vec::new();
     for _ in 0..1_000 {
@@ -296,7 +296,7 @@ async fn list(user: &Actor, filter: Filter, max: usize) -> Result<Vec<Task>, Sto
     Err(Stop::because("a list of a few tasks did not end after 1,000 pages"))
 }
 
-fn ids(tasks: &[Task]) -> Vec<String> {
+fn ids(tasks: &[StoredTask]) -> Vec<String> {
     tasks.iter().map(|task| task.task_ref.id.clone()).collect()
 }
 

@@ -5,7 +5,8 @@ use std::time::Duration;
 use leasehold_core::clause::{CLAIM_9, LIMIT_1};
 use leasehold_core::decide::Intervention;
 use leasehold_core::{
-    Claim, Claimed, ClaimerId, Configure, Lease, LimitKey, Priority, Purpose, RenewVerdict, Task,
+    Claim, Claimed, ClaimerId, Configure, Lease, LimitKey, Priority, Purpose, RenewVerdict,
+    StoredTask,
 };
 
 use crate::actor::{Actor, applied, failure};
@@ -42,7 +43,7 @@ fn aged(leases: &[Lease], ttl_left: Duration) -> Vec<Lease> {
     leases.iter().map(age).collect()
 }
 
-async fn tasks(by: &Actor, ids: &[&str]) -> Result<Vec<Task>, Stop> {
+async fn tasks(by: &Actor, ids: &[&str]) -> Result<Vec<StoredTask>, Stop> {
     let mut tasks = Vec::new();
     for id in ids {
         tasks.push(by.get(id).await?);
@@ -50,7 +51,12 @@ async fn tasks(by: &Actor, ids: &[&str]) -> Result<Vec<Task>, Stop> {
     Ok(tasks)
 }
 
-async fn untouched(cx: &mut Context, what: &str, by: &Actor, before: &[Task]) -> Result<(), Stop> {
+async fn untouched(
+    cx: &mut Context,
+    what: &str,
+    by: &Actor,
+    before: &[StoredTask],
+) -> Result<(), Stop> {
     for task in before {
         cx.check_untouched(CLAIM_9, &format!("{} {what}", task.task_ref.id), by, task).await?;
     }

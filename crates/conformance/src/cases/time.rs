@@ -10,7 +10,7 @@ use leasehold_core::clause::{
 use leasehold_core::{
     BackendExt, Bounds, Change, Clock, CommitItem, Count, Due, Edit, Error, ErrorKind, Event,
     Intervention, Lease, LostReason, NewTask, OnLeased, Outcome, Purpose, RenewItem, RenewVerdict,
-    Retry, Role, State, Status, Task, Timestamp, To, When,
+    Retry, Role, State, Status, StoredTask, Timestamp, To, When,
 };
 
 use crate::actor::{Actor, applied, success};
@@ -386,7 +386,7 @@ async fn granted(who: &Actor, purpose: Purpose) -> Result<Lease, Stop> {
 }
 
 /// When a lease of [`SHORT`], which nobody has renewed, was granted.
-fn granted_at(task: &Task) -> Option<Timestamp> {
+fn granted_at(task: &StoredTask) -> Option<Timestamp> {
     let until = task.until?.as_millis();
     Some(Timestamp::from_millis(until - i64::try_from(SHORT.as_millis()).ok()?))
 }

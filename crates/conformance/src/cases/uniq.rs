@@ -8,7 +8,7 @@ use leasehold_core::clause::{
 use leasehold_core::decide::{self, Intervention, Outcome, Retry};
 use leasehold_core::{
     BackendExt, CommitItem, CommitVerdict, DuplicateCause, Edit, EnqueueVerdict, Keep, NewTask,
-    OnLeased, Retention, RetryPolicy, State, Task, TaskRef,
+    OnLeased, Retention, RetryPolicy, State, StoredTask, TaskRef,
 };
 
 use crate::actor::{Actor, applied, failure, success};
@@ -32,7 +32,7 @@ fn in_queue(id: &str) -> TaskRef {
 }
 
 /// The answer to a second task of a key.
-fn duplicate(holder: &Task) -> EnqueueVerdict {
+fn duplicate(holder: &StoredTask) -> EnqueueVerdict {
     EnqueueVerdict::Duplicate {
         cause: DuplicateCause::Key,
         holder: holder.task_ref.clone(),
@@ -277,7 +277,7 @@ pub(crate) async fn next_holder_inherits_held_until(cx: &mut Context) -> Result<
         applied(worker.act(&scene.task, act.clone()).await?)?;
         let fence = worker.enqueue(keyed(&next)).await?;
         let now = scene.now.after(Duration::from_secs(10));
-        let mut want = Task::enqueued(Context::QUEUE, keyed(&next), fence, now);
+        let mut want = StoredTask::enqueued(Context::QUEUE, keyed(&next), fence, now);
         want.held_until = scene.task.until;
         let what = format!("the next holder after {act:?} of a run");
         cx.check_untouched(UNIQ_3, &what, &worker, &want).await?;

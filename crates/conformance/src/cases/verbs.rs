@@ -12,7 +12,7 @@ use leasehold_core::{
     BackendExt, Budget, Change, Claim, Commit, CommitItem, CommitVerdict, Configure, Count, Counts,
     Enqueue, EnqueueVerdict, Error, ErrorKind, Event, Events, Fence, Filter, Guard, Lease, List,
     LostReason, Outcome, Payload, Purge, Purpose, Queues, Renew, RenewItem, RenewVerdict, Retry,
-    Role, State, Status, Task, TaskRef, To,
+    Role, State, Status, StoredTask, TaskRef, To,
 };
 
 use crate::actor::{Actor, applied, success};
@@ -456,7 +456,7 @@ fn single(leases: Vec<Lease>) -> Result<Lease, Stop> {
     Ok(lease)
 }
 
-async fn all(user: &Actor) -> Result<Vec<Task>, Error> {
+async fn all(user: &Actor) -> Result<Vec<StoredTask>, Error> {
     Ok(user.backend().list(List::new(Context::QUEUE, Filter::all(), 100)).await?.tasks)
 }
 

@@ -6,7 +6,7 @@ use super::Source;
 use super::queue::Queue;
 use crate::{
     Applied, Bounds, Budget, Capabilities, Change, CommitItem, CommitVerdict, Edit, Error, Fence,
-    Keep, Purpose, Role, Shown, State, Task, TaskRef, Timestamp, To,
+    Keep, Purpose, Role, Shown, State, StoredTask, TaskRef, Timestamp, To,
 };
 
 pub(super) fn commit(
@@ -80,7 +80,7 @@ impl Queue {
     }
 
     /// Another unfinished task that holds the unique key which a redrive needs (LH-UNIQ-4).
-    fn rival(&self, task: &Task, change: &Change) -> Option<TaskRef> {
+    fn rival(&self, task: &StoredTask, change: &Change) -> Option<TaskRef> {
         let key = task.unique.as_ref().filter(|_| change.is_redrive())?;
         let holder = self.keys.get(key).filter(|holder| **holder != task.task_ref.id)?;
         self.tasks.get(holder).map(|entry| entry.task.task_ref.clone())
@@ -148,7 +148,7 @@ impl Queue {
     }
 }
 
-fn spend(task: &mut Task, budget: Budget) {
+fn spend(task: &mut StoredTask, budget: Budget) {
     match budget {
         Budget::Keep => {}
         Budget::SpendRetry => task.failures = task.failures.saturating_add(1),
@@ -157,7 +157,7 @@ fn spend(task: &mut Task, budget: Budget) {
     }
 }
 
-fn rewrite(task: &mut Task, edit: &Edit, now: Timestamp) {
+fn rewrite(task: &mut StoredTask, edit: &Edit, now: Timestamp) {
     if let Some(payload) = &edit.payload {
         task.payload = payload.clone();
     }

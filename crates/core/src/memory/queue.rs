@@ -6,12 +6,12 @@ use super::Source;
 use super::claim::ClaimRecord;
 use crate::{
     ClaimerId, Counts, Cursor, DuplicateCause, EnqueueVerdict, Events, Fence, Found, Keep, Left,
-    LimitKey, List, NewTask, Page, Purged, QueueSettings, State, Task, TaskRef, Timestamp,
+    LimitKey, List, NewTask, Page, Purged, QueueSettings, State, StoredTask, TaskRef, Timestamp,
 };
 
 /// A stored task and what only the store needs of it.
 pub(crate) struct Entry {
-    pub task: Task,
+    pub task: StoredTask,
     /// Order of enqueue.
     pub seq: u64,
     /// When purge may take it; `None` is never. Only while finished.
@@ -73,7 +73,7 @@ impl Queue {
             return duplicate(DuplicateCause::Key, holder, state);
         }
         let fence = source.fence();
-        let task = Task::enqueued(queue, new, fence, now);
+        let task = StoredTask::enqueued(queue, new, fence, now);
         let id = task.task_ref.id.clone();
         self.left.remove(&id);
         let entry = Entry { task, seq: source.seq(), expires: None };

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::queue::Queue;
-use crate::{Bounds, Error, Fence, LostReason, RenewItem, RenewVerdict, Task, Timestamp};
+use crate::{Bounds, Error, Fence, LostReason, RenewItem, RenewVerdict, StoredTask, Timestamp};
 
 pub(super) fn renew(
     queues: &mut BTreeMap<String, Queue>,
@@ -50,7 +50,7 @@ impl Queue {
 
     /// Why a claim's lease is over: as the task tells, or since its slot was swept, which is
     /// never given back, whatever the clock says now (LH-RENEW-8). Only a run has a slot.
-    pub fn lost(&self, task: &Task, fence: Fence, now: Timestamp) -> Option<LostReason> {
+    pub fn lost(&self, task: &StoredTask, fence: Fence, now: Timestamp) -> Option<LostReason> {
         let member = (task.task_ref.id.clone(), fence);
         let key = task.limit.as_ref().filter(|_| task.run == Some(fence));
         let stands = |key| self.slots.get(key).is_some_and(|slots| slots.contains_key(&member));
