@@ -1,4 +1,5 @@
-//! The only code that reads time: [`Timestamp`], [`Clock`], [`ManualClock`].
+//! The only code of core that reads time: [`Timestamp`], [`Clock`], [`ManualClock`], and for
+//! callers' own waiting [`Deadline`] and [`pause`].
 
 use std::fmt;
 use std::sync::Arc;
@@ -135,6 +136,33 @@ impl fmt::Debug for Clock {
             Self::Manual(hand) => write!(f, "Clock::Manual({})", hand.now().0),
         }
     }
+}
+
+/// The end of a caller's patience, on this machine's monotonic clock. Nothing that a store
+/// decides ever depends on it (LH-TIME-1).
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Deadline(tokio::time::Instant);
+
+impl Deadline {
+    /// So long from now; what is too far to be reckoned is 30 years away.
+    #[expect(clippy::disallowed_methods, reason = "the home of time")]
+    pub(crate) fn after(time: Duration) -> Self {
+        let now = tokio::time::Instant::now();
+        const FAR: Duration = Duration::from_secs(30 * 365 * 24 * 60 * 60);
+        Self(now.checked_add(time.min(FAR)).unwrap_or(now))
+    }
+
+    /// What is left; zero when it has passed.
+    #[expect(clippy::disallowed_methods, reason = "the home of time")]
+    pub(crate) fn left(self) -> Duration {
+        self.0.saturating_duration_since(tokio::time::Instant::now())
+    }
+}
+
+/// Waits so long, for a caller that looks again and again.
+#[expect(clippy::disallowed_methods, reason = "the home of time")]
+pub(crate) async fn pause(time: Duration) {
+    tokio::time::sleep(time).await; // tidy: allow, the pause between two looks of a caller
 }
 
 #[cfg(test)]

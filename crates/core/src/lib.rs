@@ -4,8 +4,10 @@ pub mod backend;
 pub mod capabilities;
 pub mod change;
 pub mod clause;
+pub mod client;
 pub mod clock;
 pub mod decide;
+pub mod draft;
 pub mod error;
 #[cfg(feature = "test-hooks")]
 mod hooks;
@@ -19,13 +21,16 @@ pub mod request;
 pub mod state;
 pub mod stored;
 pub mod task;
+pub mod typed;
 pub mod verdict;
 
 pub use backend::{Backend, BackendExt, Wake};
 pub use capabilities::{CONTRACT_VERSION, Capabilities, Durability, Failover, Features};
 pub use change::{Budget, Change, Edit, Event, OnLeased, Record, Role, To, When};
+pub use client::{Client, End, Enqueueing, Receipt};
 pub use clock::{Clock, ManualClock, Timestamp};
 pub use decide::{Entered, Intervention, Operator, Outcome, Retry, Unknown};
+pub use draft::Draft;
 pub use error::{Error, ErrorKind};
 #[cfg(feature = "test-hooks")]
 pub use hooks::Planted;
@@ -41,6 +46,7 @@ pub use request::{
 };
 pub use state::{DeadReason, State, Status};
 pub use task::{Due, Headers, History, NewTask, Payload, Priority, Shown, StoredTask, TaskRef};
+pub use typed::Task;
 pub use verdict::{
     Applied, Claimed, CommitVerdict, DuplicateCause, EnqueueVerdict, Found, Left, LostReason,
     Purged, RenewVerdict,

@@ -76,6 +76,10 @@ impl RetryPolicy {
     pub const NONE: RetryPolicy =
         RetryPolicy { max_retries: 0, backoff: Backoff::DEFAULT, jitter: Jitter::Half };
 
+    /// 20 retries, each after a delay uniform between half and all of
+    /// min(6 h, 5 s x 2^(failures - 1)): about four days in all.
+    pub const DEFAULT: RetryPolicy = RetryPolicy::at_most(20);
+
     /// At most `max_retries` retries with the default backoff.
     #[must_use]
     pub const fn at_most(max_retries: u32) -> Self {
@@ -108,10 +112,9 @@ impl RetryPolicy {
 }
 
 impl Default for RetryPolicy {
-    /// 20 retries, each after a delay uniform between half and all of
-    /// min(6 h, 5 s x 2^(failures - 1)): about four days in all.
+    /// [`RetryPolicy::DEFAULT`].
     fn default() -> Self {
-        Self::at_most(20)
+        Self::DEFAULT
     }
 }
 

@@ -135,6 +135,8 @@ impl Priority {
     pub const LOWEST: Priority = Priority(0);
     /// Served first.
     pub const HIGHEST: Priority = Priority(9);
+    /// 4.
+    pub const DEFAULT: Priority = Priority(4);
 
     /// The priority `level`; above 9 is 9.
     #[must_use]
@@ -151,7 +153,14 @@ impl Priority {
 
 impl Default for Priority {
     fn default() -> Self {
-        Self(4)
+        Self::DEFAULT
+    }
+}
+
+impl From<u8> for Priority {
+    /// Above 9 is 9.
+    fn from(level: u8) -> Self {
+        Self::new(level)
     }
 }
 
