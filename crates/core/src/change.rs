@@ -71,6 +71,26 @@ pub enum Event {
     Redriven,
 }
 
+names! { Event {
+    Self::Succeeded => "succeeded" = Self::Succeeded,
+    Self::Failed => "failed" = Self::Failed,
+    Self::Rejected => "rejected" = Self::Rejected,
+    Self::Panicked => "panicked" = Self::Panicked,
+    Self::TimedOut => "timed_out" = Self::TimedOut,
+    Self::Snoozed => "snoozed" = Self::Snoozed,
+    Self::Released => "released" = Self::Released,
+    Self::Undecodable => "undecodable" = Self::Undecodable,
+    Self::UnknownKind => "unknown_kind" = Self::UnknownKind,
+    Self::Corrupt => "corrupt" = Self::Corrupt,
+    Self::Lapsed => "lapsed" = Self::Lapsed,
+    Self::Cancelled => "cancelled" = Self::Cancelled,
+    Self::Buried => "buried" = Self::Buried,
+    Self::Requeued => "requeued" = Self::Requeued,
+    Self::Edited => "edited" = Self::Edited,
+    Self::Deleted => "deleted" = Self::Deleted,
+    Self::Redriven => "redriven" = Self::Redriven,
+} }
+
 /// One line of a task's history.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Record {

@@ -6,6 +6,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::error::Category;
 
+use crate::limit::check_size;
 use crate::{Bounds, Delivery, Error, ErrorKind, Payload, Priority, RetryPolicy, StoredTask};
 
 /// A type of task: what it is called, and what follows when it does not go well.
@@ -64,9 +65,7 @@ pub trait Task: Serialize + DeserializeOwned + Send + 'static {
 /// # Errors
 /// Invalid when the type refuses to be serialized, naming the kind and no content.
 pub fn encode<T: Task>(task: &T) -> Result<Payload, Error> {
-    // The error of serde_json may quote a value, which has no place in a log.
-    let refused = |_| Error::invalid(format!("a task of kind {:?} is no JSON", T::KIND));
-    serde_json::to_vec(task).map(Payload::from).map_err(refused)
+    to_json(task, &format!("a task of kind {:?}", T::KIND))
 }
 
 /// The task in a payload.
@@ -82,9 +81,9 @@ pub fn decode<T: Task>(payload: &Payload) -> Result<T, Error> {
 /// # Errors
 /// Invalid when the type refuses to be serialized, or the JSON is larger than a result may be.
 pub fn encode_result<T: Serialize>(value: &T, bounds: &Bounds) -> Result<Option<Payload>, Error> {
-    let json = serde_json::to_vec(value).map_err(|_| Error::invalid("the result is no JSON"))?;
-    crate::limit::check_size("the result's size in bytes", json.len(), bounds.payload_bytes_max)?;
-    Ok((json != b"null").then(|| Payload::from(json)))
+    let json = to_json(value, "the result")?;
+    check_size("the result's size in bytes", json.len(), bounds.payload_bytes_max)?;
+    Ok((json.as_bytes() != b"null").then_some(json))
 }
 
 impl StoredTask {
@@ -96,6 +95,16 @@ impl StoredTask {
     pub fn result_as<T: DeserializeOwned>(&self) -> Result<Option<T>, Error> {
         self.result.as_ref().map(|result| from_json(result, "the result")).transpose()
     }
+}
+
+/// Writes JSON.
+///
+/// # Errors
+/// Invalid when the type refuses, naming `what` and quoting no content.
+pub fn to_json<T: Serialize + ?Sized>(value: &T, what: &str) -> Result<Payload, Error> {
+    // The error of serde_json may quote a value, which has no place in a log.
+    let refused = |_| Error::invalid(format!("{what} cannot be written as JSON"));
+    serde_json::to_vec(value).map(Payload::from).map_err(refused)
 }
 
 /// Reads JSON.
