@@ -29,6 +29,11 @@ mod connect;
 pub use connect::connect;
 #[doc(inline)]
 pub use leasehold_core::*;
+#[cfg(feature = "derive")]
+pub use leasehold_macros::Task;
+#[cfg(feature = "worker")]
+#[doc(inline)]
+pub use leasehold_worker::*;
 
 /// The SQL stores by their own types, for settings that no URL can say.
 #[cfg(feature = "sqlite")]

@@ -1,0 +1,31 @@
+#![doc = include_str!("../README.md")]
+
+mod claims;
+mod clock;
+mod commits;
+mod context;
+mod done;
+mod failure;
+mod handler;
+mod health;
+mod held;
+mod janitor;
+mod log;
+#[cfg(feature = "metrics")]
+mod metrics;
+mod observe;
+mod pulse;
+mod rescuer;
+mod run;
+mod serving;
+mod shutdown;
+mod worker;
+
+pub use context::{Cancelled, Context};
+pub use done::{AsItIs, AsResult, Done, IntoDone};
+pub use failure::{Failure, FailureExt};
+pub use handler::Handler;
+pub use health::{Failing, Health, Loop, LoopReport, Phase, Report, Tally};
+pub use held::Loss;
+pub use observe::{Notice, Observer, Verdict};
+pub use worker::Worker;

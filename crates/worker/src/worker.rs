@@ -1,0 +1,357 @@
+//! [`Worker`]: handlers for some kinds of tasks, and the loops that feed them.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use leasehold_core::{Bounds, Client, Count, Error, ErrorKind, Unknown};
+use tokio::sync::{Notify, mpsc, oneshot, watch};
+use tokio::task::JoinSet;
+use tokio::time::timeout;
+
+use crate::claims::Claims;
+use crate::clock;
+use crate::commits::{Commits, WAITING_MAX};
+use crate::handler::{Handler, Registered, Registry};
+use crate::health::{Health, Phase, Report};
+use crate::held::Held;
+use crate::janitor::Janitor;
+use crate::log::Log;
+use crate::observe::{Observer, Observers};
+use crate::pulse::Pulse;
+use crate::rescuer::Rescuer;
+use crate::serving::{Serving, Settings, supervise, within};
+use crate::shutdown::Signals;
+
+/// How long the last decisions may take to be written once the handlers have ended.
+const FLUSH: Duration = Duration::from_secs(5);
+
+/// Handlers for tasks of some kinds, and everything that it takes to run them: it claims,
+/// renews, commits, rescues what lost workers left, and purges.
+///
+/// | setting | default | what |
+/// |---|---|---|
+/// | [`concurrency`](Self::concurrency) | 10 | handlers at once, for each queue |
+/// | [`lease`](Self::lease) | 30 s | how soon a lost worker is noticed |
+/// | [`poll`](Self::poll) | 1 s | how often an idle queue is asked |
+/// | [`grace`](Self::grace) | 25 s | what handlers have left after a stop |
+///
+/// It serves the queues of its handlers' types, and those that [`queue`](Self::queue) adds.
+/// `S` is the state that handlers see in their [`Context`](crate::Context).
+#[must_use = "a worker does nothing until it runs"]
+pub struct Worker<S = ()> {
+    client: Client,
+    state: Arc<S>,
+    handlers: Vec<Registered>,
+    queues: BTreeMap<String, Option<usize>>,
+    concurrency: usize,
+    settings: Settings,
+    observers: Observers,
+    health: Health,
+}
+
+impl Worker<()> {
+    /// A worker on the store of this client, without a handler yet.
+    pub fn new(client: &Client) -> Self {
+        let health = Health::new();
+        let mut observers = Observers::default();
+        observers.push(Arc::new(Log::default()));
+        #[cfg(feature = "metrics")]
+        observers.push(Arc::new(crate::metrics::Metrics));
+        observers.push(Arc::new(health.clone()));
+        Self {
+            client: client.clone(),
+            state: Arc::new(()),
+            handlers: Vec::new(),
+            queues: BTreeMap::new(),
+            concurrency: 10,
+            settings: Settings {
+                lease: Duration::from_secs(30),
+                poll: Duration::from_secs(1),
+                rescue_every: Duration::from_secs(1),
+                purge_every: Duration::from_secs(60),
+                grace: Duration::from_secs(25),
+                holder: format!("process {}", std::process::id()),
+                unknown: Unknown::Wait,
+            },
+            observers,
+            health,
+        }
+    }
+}
+
+impl<S: Send + Sync + 'static> Worker<S> {
+    /// What the handlers that are added after this see as [`Context::state`](crate::Context::state).
+    pub fn state<T: Send + Sync + 'static>(self, state: T) -> Worker<T> {
+        Worker {
+            client: self.client,
+            state: Arc::new(state),
+            handlers: self.handlers,
+            queues: self.queues,
+            concurrency: self.concurrency,
+            settings: self.settings,
+            observers: self.observers,
+            health: self.health,
+        }
+    }
+
+    /// Adds the handler of one kind: `async fn(task: T, cx: Context<S>) -> Result<_, Failure>`.
+    ///
+    /// Two of one kind are refused when the worker starts.
+    pub fn handler<A, H: Handler<S, A>>(mut self, handler: H) -> Self {
+        self.handlers.push(Registered::new(handler, self.state.clone()));
+        self
+    }
+
+    /// Serves this queue too, or gives a queue its own number of handlers at once, 1 or more.
+    pub fn queue(mut self, name: impl Into<String>, concurrency: usize) -> Self {
+        self.queues.insert(name.into(), Some(concurrency));
+        self
+    }
+
+    /// How many handlers run at once for each queue that has no number of its own; 1 or more,
+    /// 10 by default.
+    pub fn concurrency(mut self, handlers: usize) -> Self {
+        self.concurrency = handlers;
+        self
+    }
+
+    /// How long a lease is: a lost worker's tasks are put back so long after its last renew.
+    /// 30 s by default; at least 1 s, and within what the store takes. It is renewed three
+    /// times in its length, so a short one costs more calls.
+    pub fn lease(mut self, length: Duration) -> Self {
+        self.settings.lease = length;
+        self
+    }
+
+    /// How often an idle queue is asked although the store gave no hint, 10 ms or more. It
+    /// bounds how late a task starts that was delayed, or that another process enqueued in a
+    /// store that gives no hints between processes.
+    pub fn poll(mut self, every: Duration) -> Self {
+        self.settings.poll = every;
+        self
+    }
+
+    /// How long a stopping worker waits for its handlers, before it cancels them and gives
+    /// their tasks back. 25 s by default, a little less than what most platforms wait before
+    /// they kill a process.
+    pub fn grace(mut self, time: Duration) -> Self {
+        self.settings.grace = time;
+        self
+    }
+
+    /// What people read as the holder of a lease: by default the process's number. No two
+    /// workers need to differ in it, as nothing is decided by it (LH-FENCE-4).
+    pub fn label(mut self, label: impl Into<String>) -> Self {
+        self.settings.holder = label.into();
+        self
+    }
+
+    /// Buries tasks of a kind that has no handler here, instead of leaving them to a worker
+    /// that has one. Only for a queue that nobody else serves.
+    ///
+    /// It needs a store that hands out all kinds: one that can choose is never asked for others.
+    pub fn bury_unknown_kinds(mut self) -> Self {
+        self.settings.unknown = Unknown::Bury;
+        self
+    }
+
+    /// Adds somebody who hears of everything that happens.
+    pub fn observer(mut self, observer: impl Observer) -> Self {
+        self.observers.push(Arc::new(observer));
+        self
+    }
+
+    /// Tells how the worker is; to be taken before it runs.
+    #[must_use]
+    pub fn health(&self) -> Health {
+        self.health.clone()
+    }
+
+    /// Works until SIGTERM or SIGINT (elsewhere Ctrl-C), then stops in order, as
+    /// [`run_until`](Self::run_until) does. A second signal ends it at once: what still runs is
+    /// dropped, and its leases lapse.
+    ///
+    /// # Errors
+    /// As [`run_until`](Self::run_until); Internal when signals cannot be heard.
+    pub async fn run(self) -> Result<Report, Error> {
+        let mut signals = Signals::listen().map_err(|error| {
+            Error::new(ErrorKind::Internal, "signals cannot be heard").with_source(error)
+        })?;
+        let health = self.health();
+        let (tell, told) = oneshot::channel();
+        let work = self.run_until(async { drop(told.await) });
+        tokio::select! {
+            done = work => done,
+            () = async {
+                signals.next().await;
+                let _ = tell.send(());
+                signals.next().await;
+            } => {
+                health.enter(Phase::Stopped);
+                Ok(health.report())
+            }
+        }
+    }
+
+    /// Works until `stop` comes back. Then it claims no more, waits the grace for its handlers,
+    /// cancels the rest and gives their tasks back, and writes every decision; tells what it
+    /// has done.
+    ///
+    /// A task that is given back spends no budget and can be claimed at once (LH-GIVE-1), but
+    /// an at-most-once task whose handler was entered is buried, as it must not run again
+    /// (LH-MODE-1).
+    ///
+    /// A failing store does not end it: its loops go on, as [`health`](Self::health) tells.
+    ///
+    /// # Errors
+    /// Only at the start. Invalid when there is no handler, when two are of one kind, or when a
+    /// setting is out of range; Unsupported when a kind must not run again after a lost worker
+    /// and the store could make it (LH-MODE-4).
+    ///
+    /// # Cancel safety
+    /// A dropped future ends everything at once: handlers are dropped, their leases lapse, and
+    /// decisions on their way may count or not.
+    pub async fn run_until(self, stop: impl Future<Output = ()>) -> Result<Report, Error> {
+        let started = Started::new(self)?;
+        started.work(|_| stop).await
+    }
+
+    /// Works until its queues hold no unfinished task, whoever holds it and however late it
+    /// is due; then stops. For programs that end with their work, and for tests.
+    ///
+    /// # Errors
+    /// As [`run_until`](Self::run_until).
+    ///
+    /// # Cancel safety
+    /// As [`run_until`](Self::run_until).
+    pub async fn drain(self) -> Result<Report, Error> {
+        let started = Started::new(self)?;
+        started.work(drained).await
+    }
+
+    fn check(&self, bounds: &Bounds) -> Result<(), Error> {
+        let Settings { lease, poll, holder, .. } = &self.settings;
+        bounds.check_name("label", holder)?;
+        bounds.check_ttl(*lease)?;
+        if *lease < Duration::from_secs(1) {
+            return Err(Error::invalid(format!("a lease of {lease:?} is less than 1 s")));
+        }
+        if *poll < Duration::from_millis(10) {
+            return Err(Error::invalid(format!("a poll every {poll:?} is less than 10 ms")));
+        }
+        let own = self.queues.values().flatten();
+        if own.chain([&self.concurrency]).any(|handlers| *handlers == 0) {
+            return Err(Error::invalid("a queue with no handler at once would never be served"));
+        }
+        self.queues.keys().try_for_each(|queue| bounds.check_name("queue", queue))
+    }
+}
+
+/// A worker that has been checked: its queues and their handlers' numbers.
+struct Started {
+    servings: Vec<(Arc<Serving>, usize)>,
+    health: Health,
+    phase: watch::Sender<Phase>,
+    settings: Settings,
+}
+
+impl Started {
+    fn new<S: Send + Sync + 'static>(worker: Worker<S>) -> Result<Self, Error> {
+        let store = worker.client.store().clone();
+        let capabilities = store.capabilities();
+        capabilities.check_contract()?;
+        worker.check(&capabilities.bounds)?;
+        let registry = Arc::new(Registry::new(worker.handlers, &capabilities)?);
+        let mut queues = worker.queues;
+        for queue in registry.queues() {
+            queues.entry(queue.to_owned()).or_default();
+        }
+        let (phase, now) = watch::channel(Phase::Working);
+        let idle = Arc::new(Notify::new());
+        let servings = queues.into_iter().map(|(queue, own)| {
+            let serving = Serving {
+                store: store.clone(),
+                client: worker.client.clone(),
+                capabilities: capabilities.clone(),
+                queue,
+                settings: worker.settings.clone(),
+                registry: registry.clone(),
+                held: Arc::new(Held::default()),
+                observers: worker.observers.clone(),
+                health: worker.health.clone(),
+                phase: now.clone(),
+                idle: idle.clone(),
+            };
+            (Arc::new(serving), own.unwrap_or(worker.concurrency))
+        });
+        let (servings, health) = (servings.collect(), worker.health);
+        Ok(Self { servings, health, phase, settings: worker.settings })
+    }
+
+    async fn work<F: Future<Output = ()>>(
+        self,
+        stop: impl FnOnce(Vec<Arc<Serving>>) -> F,
+    ) -> Result<Report, Error> {
+        // Whatever ends this future ends these sets, and with them every task in them.
+        let (mut work, mut care) = (JoinSet::new(), JoinSet::new());
+        let servings: Vec<_> = self.servings.iter().map(|(serving, _)| serving.clone()).collect();
+        for (serving, concurrency) in self.servings {
+            self.health.serve(&serving.queue, serving.held.clone());
+            let (decided, decisions) = mpsc::channel(WAITING_MAX);
+            let claims = Claims::new(serving.clone(), concurrency, decided);
+            work.spawn(supervise(serving.clone(), claims));
+            work.spawn(supervise(serving.clone(), Commits::new(serving.clone(), decisions)));
+            care.spawn(supervise(serving.clone(), Pulse(serving.clone())));
+            care.spawn(supervise(serving.clone(), Rescuer::new(serving.clone())));
+            care.spawn(supervise(serving.clone(), Janitor(serving)));
+        }
+        self.health.enter(Phase::Working);
+        stop(servings).await;
+        let mut ended = false;
+        let patience = self.settings.cancel_grace() + FLUSH;
+        let phases = [(Phase::Stopping, self.settings.grace), (Phase::Cancelling, patience)];
+        for (phase, patience) in phases {
+            if !ended {
+                self.health.enter(phase);
+                self.phase.send_replace(phase);
+                let all = async { while work.join_next().await.is_some() {} };
+                ended = timeout(patience, all).await.is_ok();
+            }
+        }
+        // What is left, such as a handler that blocks its thread, ends when it can.
+        work.abort_all();
+        drop(care);
+        self.health.enter(Phase::Stopped);
+        Ok(self.health.report())
+    }
+}
+
+/// Comes back when no queue has an unfinished task.
+async fn drained(servings: Vec<Arc<Serving>>) {
+    let mut clean = 0;
+    // Twice in a row, as a task may make another one in a queue that was counted already.
+    while clean < 2 {
+        clean = if all_clean(&servings).await { clean + 1 } else { 0 };
+        if clean == 0
+            && let Some(serving) = servings.first()
+        {
+            let _ = timeout(serving.settings.poll, serving.idle.notified()).await;
+        }
+    }
+}
+
+async fn all_clean(servings: &[Arc<Serving>]) -> bool {
+    for serving in servings {
+        let count = serving.store.counts(Count::new(serving.queue.as_str()));
+        match within(serving.settings.call_deadline(), count).await {
+            Ok(counts) if counts.unfinished() == 0 => {}
+            Ok(_) => return false,
+            Err(_) => {
+                clock::pause(serving.settings.poll).await;
+                return false;
+            }
+        }
+    }
+    true
+}
