@@ -2,10 +2,12 @@
 
 use std::sync::Arc;
 
-use leasehold_core::{Claim, Claimed, ClaimerId, Entered, Features, Lease, Outcome, Purpose, Wake};
+use leasehold_core::{
+    Claim, Claimed, ClaimerId, Entered, Error, ErrorKind, Features, Lease, Outcome, Purpose, Wake,
+};
 use tokio::select;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
-use tokio::task::JoinSet;
+use tokio::task::{JoinError, JoinSet};
 use tokio::time::timeout;
 
 use crate::clock::{self, Instant, after, now};
@@ -114,6 +116,15 @@ impl Claims {
         let _ = self.decided.send(Decision::new(lease, outcome)).await;
     }
 
+    /// A handler's panic is an outcome; one that escapes, as from a value's drop, is told here,
+    /// and its task is left to the rescuer.
+    fn ended(&self, ended: Result<(), JoinError>) {
+        if ended.is_err_and(|error| error.is_panic()) {
+            let error = Error::new(ErrorKind::Internal, "a run panicked outside of its handler");
+            self.serving.trouble(Loop::Claims, error);
+        }
+    }
+
     /// Waits for a hint, or until it is time to ask without one.
     async fn wait(&self) {
         let poll = spread(self.serving.settings.poll);
@@ -136,7 +147,9 @@ impl Body for Claims {
     /// Ends when the worker stops and the last handler has ended.
     async fn run(&mut self) {
         while let Some(mut permits) = self.permits().await {
-            while self.runs.try_join_next().is_some() {}
+            while let Some(ended) = self.runs.try_join_next() {
+                self.ended(ended);
+            }
             let Some((asked, claimed)) = self.claim(permits.len()).await else { break };
             let nothing = claimed.leases.is_empty() && !claimed.more;
             for lease in claimed.leases {
@@ -148,7 +161,9 @@ impl Body for Claims {
                 self.wait().await;
             }
         }
-        while self.runs.join_next().await.is_some() {}
+        while let Some(ended) = self.runs.join_next().await {
+            self.ended(ended);
+        }
     }
 }
 

@@ -26,6 +26,9 @@ use crate::shutdown::Signals;
 /// How long the last decisions may take to be written once the handlers have ended.
 const FLUSH: Duration = Duration::from_secs(5);
 
+/// How long what is dropped at the end is waited for.
+const DROP: Duration = Duration::from_secs(1);
+
 /// Handlers for tasks of some kinds, and everything that it takes to run them: it claims,
 /// renews, commits, rescues what lost workers left, and purges.
 ///
@@ -319,9 +322,11 @@ impl Started {
                 ended = timeout(patience, all).await.is_ok();
             }
         }
-        // What is left, such as a handler that blocks its thread, ends when it can.
-        work.abort_all();
         drop(care);
+        // What is left is dropped, and its decisions told as unanswered. A handler that blocks
+        // its thread ends when it can.
+        work.abort_all();
+        let _ = timeout(DROP, async { while work.join_next().await.is_some() {} }).await;
         self.health.enter(Phase::Stopped);
         Ok(self.health.report())
     }
