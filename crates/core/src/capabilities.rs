@@ -1,5 +1,7 @@
 //! What a backend is and can do: [`Capabilities`], [`Features`], [`Durability`].
 
+use std::time::Duration;
+
 use bitflags::bitflags;
 
 use crate::error::{Error, ErrorKind};
@@ -80,14 +82,24 @@ pub struct Capabilities {
     pub bounds: Bounds,
     /// What an acknowledgement is worth.
     pub durability: Durability,
+    /// How long a queue has to be quiet before its counts are exact: at most 1 s (LH-READ-2).
+    pub count_lag: Duration,
 }
 
 impl Capabilities {
-    /// Capabilities under this version of the contract, with the default bounds.
+    /// Capabilities under this version of the contract, with the default bounds and exact counts.
     #[must_use]
     pub fn new(name: &'static str, features: Features, durability: Durability) -> Self {
         let bounds = Bounds::default();
-        Self { name, contract: CONTRACT_VERSION, features, bounds, durability }
+        let count_lag = Duration::ZERO;
+        Self { name, contract: CONTRACT_VERSION, features, bounds, durability, count_lag }
+    }
+
+    /// The same capabilities with counts that lag.
+    #[must_use]
+    pub fn with_count_lag(mut self, lag: Duration) -> Self {
+        self.count_lag = lag;
+        self
     }
 
     /// The same capabilities with other bounds.

@@ -1,17 +1,21 @@
 //! [`Client`]: enqueues typed tasks, looks at them and waits for their end. Needs no worker.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::future::IntoFuture;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::clock::{self, Deadline};
+use crate::clock::{self, Deadline, within};
 use crate::draft::Draft;
+use crate::request::admit;
 use crate::{
-    Backend, BackendExt, DuplicateCause, Enqueue, EnqueueVerdict, Error, ErrorKind, Found, Get,
+    Backend, Capabilities, DuplicateCause, Enqueue, EnqueueVerdict, Error, ErrorKind, Found, Get,
     Left, NewTask, State, StoredTask, TaskRef,
 };
+
+/// How long a call waits for the store unless a client says otherwise.
+const DEADLINE: Duration = Duration::from_secs(30);
 
 /// The first and the longest pause between two looks at a task whose end is awaited.
 const LOOK_FIRST: Duration = Duration::from_millis(20);
@@ -45,6 +49,7 @@ const LOOK_MAX: Duration = Duration::from_secs(1);
 #[derive(Debug, Clone)]
 pub struct Client {
     store: Arc<dyn Backend>,
+    deadline: Duration,
 }
 
 /// What became of an enqueue.
@@ -91,7 +96,15 @@ impl Client {
     /// A client of this store.
     #[must_use]
     pub fn new(store: Arc<dyn Backend>) -> Self {
-        Self { store }
+        Self { store, deadline: DEADLINE }
+    }
+
+    /// The same client whose calls wait so long for the store, 30 s by default; they then
+    /// answer Unavailable.
+    #[must_use]
+    pub fn with_deadline(mut self, deadline: Duration) -> Self {
+        self.deadline = deadline;
+        self
     }
 
     /// The store, for everything that the contract has beyond this.
@@ -129,32 +142,18 @@ impl Client {
         &self,
         tasks: impl IntoIterator<Item = D>,
     ) -> Result<Vec<Receipt>, Error> {
-        let bounds = self.store.capabilities().bounds;
-        let mut queues: HashMap<String, Vec<(usize, NewTask)>> = HashMap::new();
+        let mut queues: BTreeMap<String, Vec<(usize, NewTask)>> = BTreeMap::new();
         let mut count = 0;
         for task in tasks {
             let (queue, new) = task.into().into_parts()?;
-            new.check(&bounds)?;
             queues.entry(queue).or_default().push((count, new));
             count += 1;
         }
+        let calls = calls(queues, &self.store.capabilities())?;
         let mut receipts = vec![None; count];
-        for (queue, tasks) in queues {
-            let mut tasks = tasks.into_iter().peekable();
-            while tasks.peek().is_some() {
-                let (mut places, mut batch, mut bytes) = (Vec::new(), Vec::new(), 0);
-                while let Some((place, new)) = tasks.next_if(|(_, new)| {
-                    batch.is_empty()
-                        || batch.len() < bounds.batch_max
-                            && bytes + new.payload.len() <= bounds.batch_bytes_max
-                }) {
-                    bytes += new.payload.len();
-                    places.push(place);
-                    batch.push(new);
-                }
-                for (place, receipt) in places.into_iter().zip(self.send(&queue, batch).await?) {
-                    receipts[place] = Some(receipt);
-                }
+        for (request, places) in calls {
+            for (place, receipt) in places.into_iter().zip(self.send(request).await?) {
+                receipts[place] = Some(receipt);
             }
         }
         let all: Option<Vec<_>> = receipts.into_iter().collect();
@@ -166,7 +165,7 @@ impl Client {
     /// # Errors
     /// Those of [`Backend::get`].
     pub async fn look(&self, task: &TaskRef) -> Result<Found, Error> {
-        self.store.get(Get::new(task.clone())).await
+        within(self.deadline, self.store.get(Get::new(task.clone()))).await
     }
 
     /// Waits until the task has ended, at most so long. It asks the store again and again,
@@ -178,11 +177,14 @@ impl Client {
     ///
     /// # Cancel safety
     /// It only reads.
-    pub async fn wait_for_end(&self, task: &TaskRef, within: Duration) -> Result<End, Error> {
-        let deadline = Deadline::after(within);
+    pub async fn wait_for_end(&self, task: &TaskRef, max: Duration) -> Result<End, Error> {
+        let deadline = Deadline::after(max);
         let mut pause = LOOK_FIRST;
         loop {
-            let unfinished = match self.look(task).await {
+            // A last look gets some time even at the very end.
+            let patience = deadline.left().clamp(LOOK_FIRST, self.deadline.max(LOOK_FIRST));
+            let look = self.store.get(Get::new(task.clone()));
+            let unfinished = match within(patience, look).await {
                 Ok(Found::Task(task)) if task.state.is_finished() => {
                     return Ok(End::Finished(task));
                 }
@@ -201,14 +203,46 @@ impl Client {
         }
     }
 
-    async fn send(&self, queue: &str, batch: Vec<NewTask>) -> Result<Vec<Receipt>, Error> {
-        let tasks: Vec<_> = batch.iter().map(|new| TaskRef::new(queue, &new.id)).collect();
-        let verdicts = self.store.enqueue(Enqueue::new(queue, batch)).await?;
+    async fn send(&self, request: Enqueue) -> Result<Vec<Receipt>, Error> {
+        let queue = request.queue.as_str();
+        let tasks: Vec<_> = request.tasks.iter().map(|new| TaskRef::new(queue, &new.id)).collect();
+        let verdicts = within(self.deadline, self.store.enqueue(request)).await?;
         if verdicts.len() != tasks.len() {
             return Err(broken());
         }
         Ok(tasks.into_iter().zip(verdicts).map(|(task, verdict)| receipt(task, verdict)).collect())
     }
+}
+
+/// Cuts tasks into calls that the store takes, and checks each of them before the first is
+/// sent; with every call the places of its tasks among all.
+fn calls(
+    queues: BTreeMap<String, Vec<(usize, NewTask)>>,
+    store: &Capabilities,
+) -> Result<Vec<(Enqueue, Vec<usize>)>, Error> {
+    let bounds = &store.bounds;
+    let mut calls = Vec::new();
+    for (queue, tasks) in queues {
+        let mut call = (Enqueue::new(queue.as_str(), Vec::new()), Vec::new());
+        let mut bytes = 0;
+        for (place, new) in tasks {
+            let (size, count) = (new.payload.len(), call.1.len());
+            let full = count >= bounds.batch_max || bytes + size > bounds.batch_bytes_max;
+            if count > 0 && full {
+                calls.push(std::mem::replace(
+                    &mut call,
+                    (Enqueue::new(queue.as_str(), Vec::new()), Vec::new()),
+                ));
+                bytes = 0;
+            }
+            bytes += size;
+            call.0.tasks.push(new);
+            call.1.push(place);
+        }
+        calls.push(call);
+    }
+    calls.iter().try_for_each(|(request, _)| admit(store, request))?;
+    Ok(calls)
 }
 
 impl From<Arc<dyn Backend>> for Client {
@@ -238,8 +272,8 @@ impl IntoFuture for Enqueueing {
     fn into_future(self) -> Self::IntoFuture {
         Box::pin(async move {
             let (queue, new) = self.draft.into_parts()?;
-            let task = TaskRef::new(&queue, &new.id);
-            Ok(receipt(task, self.client.store.enqueue_one(&queue, new).await?))
+            let receipts = self.client.send(Enqueue::new(queue, vec![new])).await?;
+            receipts.into_iter().next().ok_or_else(broken)
         })
     }
 }
@@ -260,7 +294,7 @@ fn broken() -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Bounds, Delivery, MemoryBackend, Payload, Retention, typed};
+    use crate::{BackendExt, Bounds, Delivery, MemoryBackend, Payload, Retention, typed};
 
     #[derive(serde::Serialize, serde::Deserialize)]
     struct Ping {

@@ -8,6 +8,8 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use crate::error::{Error, ErrorKind};
+
 /// An instant of a store's clock, in milliseconds since 1970-01-01 UTC.
 ///
 /// Arithmetic saturates, so that a far duration never wraps into the past.
@@ -157,6 +159,24 @@ impl Deadline {
     pub(crate) fn left(self) -> Duration {
         self.0.saturating_duration_since(tokio::time::Instant::now())
     }
+}
+
+/// Makes a call within a deadline, on this machine's clock. What was not answered by then
+/// may have been applied, as after any other lost answer (LH-GEN-5).
+///
+/// # Errors
+/// The call's own; Unavailable when the time is over.
+///
+/// # Cancel safety
+/// A dropped future drops the call.
+pub async fn within<T>(
+    deadline: Duration,
+    call: impl Future<Output = Result<T, Error>>,
+) -> Result<T, Error> {
+    tokio::time::timeout(deadline, call).await.unwrap_or_else(|_| {
+        let what = format!("the store did not answer within {deadline:?}");
+        Err(Error::new(ErrorKind::Unavailable, what))
+    })
 }
 
 /// Waits so long, for a caller that looks again and again.

@@ -45,6 +45,9 @@ pub enum Outcome {
     Snoozed(Duration),
     /// The worker gives the task back at shutdown; no budget is spent (LH-GIVE-1).
     Released(Entered),
+    /// The worker gives the task back before its handler was entered, for later; no budget is
+    /// spent (LH-GIVE-2).
+    Postponed(Duration),
     /// The handler calls the task off.
     Cancelled {
         /// Why.
@@ -142,6 +145,7 @@ pub fn run(lease: &Lease, outcome: Outcome, seed: u64) -> Change {
                 .with_message("an at-most-once task does not run again: its worker was shut down")
         }
         Outcome::Released(_) => worker(To::Waiting(When::Unchanged), Event::Released),
+        Outcome::Postponed(delay) => snooze(delay, Event::Released),
         Outcome::Cancelled { message } => {
             worker(To::Cancelled, Event::Cancelled).with_message(&message)
         }
@@ -327,6 +331,7 @@ mod tests {
                 Outcome::Released(Entered::Yes),
                 (To::Waiting(When::Unchanged), Budget::Keep, Event::Released),
             ),
+            (Outcome::Postponed(HOUR), (later(HOUR), Budget::Keep, Event::Released)),
             (
                 Outcome::Cancelled { message: message.clone() },
                 (To::Cancelled, Budget::Keep, Event::Cancelled),
@@ -370,7 +375,8 @@ mod tests {
             let (to, ..) = goes(&lease, outcome.clone());
             assert!(matches!(to, To::Dead(_)), "{outcome:?} goes to {to:?}");
         }
-        let before = [Outcome::Released(Entered::No), Outcome::UnknownKind(Unknown::Wait)];
+        let unknown = Outcome::UnknownKind(Unknown::Wait);
+        let before = [Outcome::Released(Entered::No), Outcome::Postponed(HOUR), unknown];
         for outcome in before {
             let (to, ..) = goes(&lease, outcome.clone());
             assert!(matches!(to, To::Waiting(_)), "{outcome:?} goes to {to:?}");

@@ -12,7 +12,9 @@ use crate::{Due, Error, Keep, LimitKey, NewTask, Priority, Retention, RetryPolic
 #[derive(Debug)]
 #[must_use = "a draft does nothing until it is enqueued"]
 pub struct Draft {
-    queue: String,
+    /// What a setter said, and else the type's.
+    queue: Option<String>,
+    default_queue: &'static str,
     /// The first error, for the call that enqueues to tell.
     new: Result<NewTask, Error>,
 }
@@ -31,7 +33,7 @@ impl Draft {
                 .with_priority(T::PRIORITY)
                 .with_retry(T::RETRY)
         });
-        Self { queue: T::QUEUE.to_owned(), new }
+        Self { queue: None, default_queue: T::QUEUE, new }
     }
 
     /// The queue's name and the task as the contract's enqueue takes it.
@@ -39,13 +41,14 @@ impl Draft {
     /// # Errors
     /// Invalid when the task could not be serialized.
     pub fn into_parts(self) -> Result<(String, NewTask), Error> {
-        Ok((self.queue, self.new?))
+        let queue = self.queue.unwrap_or_else(|| self.default_queue.to_owned());
+        Ok((queue, self.new?))
     }
 
-    /// The queue that it waits under.
-    #[must_use]
-    pub fn queue_name(&self) -> &str {
-        &self.queue
+    /// The same draft in this queue, unless a setter named one; the type's is left aside.
+    pub fn or_queue(mut self, name: &str) -> Self {
+        self.queue.get_or_insert_with(|| name.to_owned());
+        self
     }
 
     fn with(mut self, change: impl FnOnce(NewTask) -> NewTask) -> Self {
@@ -60,7 +63,7 @@ macro_rules! draft_setters {
         impl Draft {
             /// Another queue than the type's.
             pub fn queue(mut self, name: impl Into<String>) -> Self {
-                self.queue = name.into();
+                self.queue = Some(name.into());
                 self
             }
 

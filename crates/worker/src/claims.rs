@@ -1,9 +1,11 @@
 //! Takes leases, no more than handlers can start at once, and starts a handler for each.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use leasehold_core::{
-    Claim, Claimed, ClaimerId, Entered, Error, ErrorKind, Features, Lease, Outcome, Purpose, Wake,
+    Backoff, Claim, Claimed, ClaimerId, Entered, Error, ErrorKind, Features, Lease, Outcome,
+    Purpose, Wake,
 };
 use tokio::select;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
@@ -12,16 +14,25 @@ use tokio::time::timeout;
 
 use crate::clock::{self, Instant, after, now};
 use crate::commits::Decision;
+use crate::handler::Registered;
 use crate::health::{Loop, Phase};
+use crate::held::Beat;
 use crate::observe::Notice;
 use crate::run::run;
-use crate::serving::{Body, Serving, spread};
+use crate::serving::{Body, Serving, becomes, spread};
+
+/// The pause after the first hint that brought nothing.
+const VAIN_HINT_PAUSE: Duration = Duration::from_millis(5);
 
 pub(crate) struct Claims {
     serving: Arc<Serving>,
     free: Arc<Semaphore>,
     runs: JoinSet<()>,
     tickets: Tickets,
+    /// A claim that has had no answer, to be asked again under the same number.
+    open: Option<Claim>,
+    /// Hints in a row that brought nothing.
+    vain_hints: u32,
     decided: mpsc::Sender<Decision>,
 }
 
@@ -35,18 +46,25 @@ impl Claims {
             free: Arc::new(Semaphore::new(concurrency)),
             runs: JoinSet::new(),
             tickets: Tickets::new(&serving),
+            open: None,
+            vain_hints: 0,
             serving,
             decided,
         }
     }
 
-    /// Every free handler, at least one; `None` when the worker stops.
+    /// Every free handler, at least one, once decisions can be written; `None` when the worker
+    /// stops.
     async fn permits(&self) -> Option<Vec<OwnedSemaphorePermit>> {
         let max = self.serving.capabilities.bounds.claim_max;
+        let first = async {
+            becomes(&self.serving.writable, true).await;
+            self.free.clone().acquire_owned().await
+        };
         let first = select! {
             biased;
             () = self.serving.reached(Phase::Stopping) => return None,
-            first = self.free.clone().acquire_owned() => first.ok()?,
+            first = first => first.ok()?,
         };
         let mut permits = vec![first];
         while permits.len() < max
@@ -59,26 +77,28 @@ impl Claims {
 
     /// Claims, and asks again until there is an answer; also tells the instant from before
     /// the call, which the leases are counted from. `None` when the worker stops and the
-    /// store does not answer.
+    /// answer does not come within its grace.
     ///
-    /// A claim is never given up for a stop: its leases would have to lapse, and that would
+    /// A claim is not given up for a stop: its leases would have to lapse, and that would
     /// cost their tasks a rescue.
     async fn claim(&mut self, max: usize) -> Option<(Instant, Claimed)> {
-        let claim = self.tickets.next(&self.serving, max);
+        let repeats = self.serving.capabilities.features.contains(Features::REPLAY);
         loop {
-            let stopping = self.serving.is_stopping();
+            let claim = self.open.take().unwrap_or_else(|| self.tickets.next(&self.serving, max));
+            self.open = repeats.then(|| claim.clone());
             let asked = now();
-            match self.serving.call(Loop::Claims, self.serving.store.claim(claim.clone())).await {
+            match self.serving.call(Loop::Claims, self.serving.store.claim(claim)).await {
                 Ok(claimed) => {
+                    self.open = None;
                     if claimed.superseded {
                         // Somebody else counts on under this loop's id: a new one is ours alone.
                         self.tickets = Tickets::new(&self.serving);
                     }
                     return Some((asked, claimed));
                 }
-                Err(_) if stopping => return None,
+                Err(_) if self.serving.is_stopping() && !repeats => return None,
                 Err(trouble) => select! {
-                    () = self.serving.reached(Phase::Stopping) => {}
+                    () = self.serving.reached(Phase::Cancelling) => return None,
                     () = clock::pause(trouble.pause()) => {}
                 },
             }
@@ -88,20 +108,13 @@ impl Claims {
     async fn start(&mut self, lease: Lease, asked: Instant, permit: Option<OwnedSemaphorePermit>) {
         let serving = &self.serving;
         serving.notice(&Notice::Claimed { lease: &lease });
-        let ends = after(asked, lease.ttl_left);
         let outcome = match serving.registry.get(&lease.kind) {
             _ if lease.corrupt.is_some() => Outcome::Corrupt,
             None => Outcome::UnknownKind(serving.settings.unknown),
-            Some(handler) => {
-                let begin = now();
-                let grace = serving.settings.cancel_grace();
-                let in_time = begin < ends.checked_sub(grace).unwrap_or(begin);
-                let renew_until = after(after(begin, handler.timeout), grace);
-                // LH-WORK-1: nothing starts when its lease is over, and no task twice at a time.
-                let beat = (in_time && !serving.is_stopping())
-                    .then(|| serving.held.begin(&lease, ends, renew_until))
-                    .flatten();
-                if let Some(beat) = beat {
+            // Only a claim that was repeated after a backend's panic brings more than asked for.
+            Some(_) if permit.is_none() => Outcome::Released(Entered::No),
+            Some(handler) => match begin(serving, handler, &lease, asked) {
+                Ok(beat) => {
                     let (serving, decided) = (serving.clone(), self.decided.clone());
                     self.runs.spawn(async move {
                         run(&serving, lease, beat, &decided).await;
@@ -109,11 +122,11 @@ impl Claims {
                     });
                     return;
                 }
-                Outcome::Released(Entered::No)
-            }
+                Err(outcome) => outcome,
+            },
         };
         // The channel is closed only when the worker is gone.
-        let _ = self.decided.send(Decision::new(lease, outcome)).await;
+        let _ = self.decided.send(Decision::of_run(lease, outcome)).await;
     }
 
     /// A handler's panic is an outcome; one that escapes, as from a value's drop, is told here,
@@ -126,19 +139,52 @@ impl Claims {
     }
 
     /// Waits for a hint, or until it is time to ask without one.
-    async fn wait(&self) {
+    ///
+    /// A hint may be for nothing, and a store that gives many of them must not be asked all
+    /// the time: the next one is heard after a pause that grows.
+    async fn wait(&mut self) {
         let poll = spread(self.serving.settings.poll);
+        let vain = Backoff::Exponential { first: VAIN_HINT_PAUSE, cap: poll };
+        let deaf = if self.vain_hints > 0 { vain.delay(self.vain_hints) } else { Duration::ZERO };
+        let (store, queue) = (&self.serving.store, self.serving.queue.as_str());
         let hint = async {
-            match timeout(poll, self.serving.store.wait(&self.serving.queue, poll)).await {
-                Ok(Wake::Woken | Wake::Elapsed) | Err(_) => {}
-                Ok(Wake::NoHint) => clock::pause(poll).await,
+            clock::pause(deaf).await;
+            let left = poll.saturating_sub(deaf);
+            match timeout(left, store.wait(queue, left)).await {
+                Ok(Wake::Woken) => true,
+                Ok(Wake::Elapsed) | Err(_) => false,
+                Ok(Wake::NoHint) => {
+                    clock::pause(left).await;
+                    false
+                }
             }
         };
-        select! {
-            () = self.serving.reached(Phase::Stopping) => {}
-            () = hint => {}
-        }
+        let hinted = select! {
+            () = self.serving.reached(Phase::Stopping) => false,
+            hinted = hint => hinted,
+        };
+        self.vain_hints = if hinted { self.vain_hints.saturating_add(1) } else { 0 };
     }
+}
+
+/// The heartbeat of a run that may start, or what to do about its lease instead.
+fn begin(
+    serving: &Serving,
+    handler: &Registered,
+    lease: &Lease,
+    asked: Instant,
+) -> Result<Beat, Outcome> {
+    let settings = &serving.settings;
+    let (begun, grace) = (now(), settings.cancel_grace());
+    let ends = after(asked, lease.ttl_left.min(settings.lease));
+    // LH-WORK-1: nothing starts when its lease is over, or as good as over.
+    if serving.is_stopping() || after(begun, grace) >= ends {
+        return Err(Outcome::Released(Entered::No));
+    }
+    let renew_until = after(after(begun, handler.timeout), grace);
+    let beat = serving.held.begin(lease, ends, renew_until);
+    // An earlier run of the task is still here, and may be for long when it blocks its thread.
+    beat.ok_or(Outcome::Postponed(settings.lease))
 }
 
 impl Body for Claims {
@@ -159,6 +205,8 @@ impl Body for Claims {
             if nothing {
                 self.serving.idle.notify_one();
                 self.wait().await;
+            } else {
+                self.vain_hints = 0;
             }
         }
         while let Some(ended) = self.runs.join_next().await {

@@ -4,21 +4,19 @@ use std::collections::{HashSet, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
+use leasehold_core::clock::within;
 use leasehold_core::{
-    Commit, CommitItem, CommitVerdict, Error, ErrorKind, Event, Lease, Outcome, Retry, decide, id,
+    Commit, CommitItem, CommitVerdict, Error, ErrorKind, Event, Lease, Outcome, Retry, Role,
+    decide, id,
 };
 use tokio::sync::mpsc;
 
 use crate::clock;
 use crate::health::Loop;
 use crate::observe::{Notice, Verdict};
-use crate::serving::{Body, Serving, Trouble};
+use crate::serving::{Body, CALL_DEADLINE, Serving, Trouble};
 
-/// Most decisions that wait. When so many do, handlers that end keep their places, and
-/// nothing more is claimed.
-pub(crate) const WAITING_MAX: usize = 1_000;
-
-/// Most decisions of one call.
+/// Most decisions of one call, and most that are taken over while others wait.
 const BATCH_MAX: usize = 100;
 
 /// A call that fails so often in a row is cut up: one decision may spoil the others'.
@@ -27,10 +25,8 @@ const TOGETHER_MAX: u32 = 3;
 /// A store that is back should hear of finished work before others rescue it.
 const PAUSE_MAX: Duration = Duration::from_secs(1);
 
-/// The pause after a call that went well but for some of its items.
-const ITEM_PAUSE: Duration = Duration::from_millis(100);
-
-/// A decision on its way: the same item, with the same id, each time that it is sent.
+/// A decision on its way, of a run or of a rescue: the same item, with the same id, each time
+/// that it is sent.
 pub(crate) struct Decision {
     lease: Lease,
     item: CommitItem,
@@ -39,8 +35,13 @@ pub(crate) struct Decision {
 }
 
 impl Decision {
-    pub(crate) fn new(lease: Lease, outcome: Outcome) -> Self {
+    pub(crate) fn of_run(lease: Lease, outcome: Outcome) -> Self {
         let change = decide::run(&lease, outcome, id::jitter_seed());
+        Self { item: CommitItem::new(lease.guard(), change), lease, unanswered: false }
+    }
+
+    pub(crate) fn of_rescue(lease: Lease) -> Self {
+        let change = decide::rescue(&lease);
         Self { item: CommitItem::new(lease.guard(), change), lease, unanswered: false }
     }
 }
@@ -60,7 +61,7 @@ impl Commits {
         Self { serving, decided, waiting: VecDeque::new(), out: Vec::new(), alone: 0 }
     }
 
-    /// Waits for a decision, and takes all that have gathered; false when none will come.
+    /// Waits for a decision, and takes what has gathered; false when none will come.
     async fn gather(&mut self) -> bool {
         if self.waiting.is_empty() {
             match self.decided.recv().await {
@@ -68,7 +69,7 @@ impl Commits {
                 None => return false,
             }
         }
-        while self.waiting.len() < WAITING_MAX
+        while self.waiting.len() < BATCH_MAX
             && let Ok(next) = self.decided.try_recv()
         {
             self.waiting.push_back(next);
@@ -96,74 +97,82 @@ impl Commits {
     async fn send(&mut self) {
         let items = self.out.iter().map(|decision| decision.item.clone()).collect();
         let call = self.serving.store.commit(Commit::new(items));
-        match self.serving.call(Loop::Commits, call).await {
-            Ok(replies) if replies.len() == self.out.len() => {
-                let mut busy = false;
-                for (decision, reply) in std::mem::take(&mut self.out).into_iter().zip(replies) {
-                    busy |= self.conclude(decision, reply);
-                }
-                if busy {
-                    clock::pause(ITEM_PAUSE).await;
-                }
-            }
+        let replies = match within(CALL_DEADLINE, call).await {
+            Ok(replies) if replies.len() == self.out.len() => replies,
             Ok(_) => {
-                let error = Error::new(ErrorKind::Internal, "a backend broke LH-GEN-2");
-                let trouble = self.serving.trouble(Loop::Commits, error);
-                self.failed(trouble).await;
+                let what = "a backend broke LH-GEN-2: one reply an item";
+                return self.failed(Error::new(ErrorKind::Internal, what)).await;
             }
-            Err(trouble) => self.failed(trouble).await,
+            Err(error) => return self.failed(error).await,
+        };
+        let (mut trouble, mut written) = (None, false);
+        for (decision, reply) in std::mem::take(&mut self.out).into_iter().zip(replies) {
+            match self.conclude(decision, reply) {
+                Ok(()) => written = true,
+                Err(error) => trouble = Some(error),
+            }
+        }
+        self.serving.writable.send_replace(written);
+        match trouble {
+            Some(error) => self.pause(&self.serving.trouble(Loop::Commits, error)).await,
+            None => self.serving.well(Loop::Commits),
         }
     }
 
-    /// Speaks only now that the verdict is known (LH-OBS-2). Tells whether there is none yet.
-    fn conclude(&mut self, mut decision: Decision, reply: Result<CommitVerdict, Error>) -> bool {
+    /// Speaks only now that the verdict is known (LH-OBS-2). An error means that there is
+    /// none yet.
+    fn conclude(
+        &mut self,
+        mut decision: Decision,
+        reply: Result<CommitVerdict, Error>,
+    ) -> Result<(), Error> {
         let shown = decision.item.guard.fence;
         match reply {
-            Ok(reply) => {
-                let verdict = Verdict::of(reply, shown, decision.unanswered);
-                self.tell(&decision, &verdict);
-            }
+            Ok(reply) => self.tell(&decision, &Verdict::of(reply, shown, decision.unanswered)),
             Err(error) if error.kind() == ErrorKind::Unavailable => {
                 decision.unanswered = true;
                 self.waiting.push_back(decision);
-                return true;
+                return Err(error);
             }
             // The handler's end cannot be written as it is, perhaps for a follow-up whose
             // limit group has no number: that is a failure like any other.
             Err(error)
-                if error.kind() == ErrorKind::Invalid
+                if matches!(error.kind(), ErrorKind::Invalid | ErrorKind::Unsupported)
                     && decision.item.change.event == Event::Succeeded =>
             {
                 let message = format!("the store refused the success: {error}");
                 let outcome = Outcome::Failed { message, retry: Retry::ByPolicy };
-                self.waiting.push_front(Decision::new(decision.lease, outcome));
+                self.waiting.push_front(Decision::of_run(decision.lease, outcome));
             }
-            Err(error) => self.tell(&decision, &Verdict::Refused(error)),
+            Err(error) => self.refused(&decision, error),
         }
-        false
+        Ok(())
     }
 
-    async fn failed(&mut self, trouble: Trouble) {
-        let unavailable = trouble.error.kind() == ErrorKind::Unavailable;
-        if self.out.len() == 1 && !unavailable {
-            let refused = Verdict::Refused(trouble.error);
-            for decision in std::mem::take(&mut self.out) {
-                self.tell(&decision, &refused);
-            }
-            return;
+    /// The call as a whole failed.
+    async fn failed(&mut self, error: Error) {
+        let trouble = self.serving.trouble(Loop::Commits, error);
+        let kind = trouble.error.kind();
+        let maybe_applied = matches!(kind, ErrorKind::Unavailable | ErrorKind::Internal);
+        if self.out.len() == 1
+            && kind != ErrorKind::Unavailable
+            && let Some(decision) = self.out.pop()
+        {
+            return self.refused(&decision, trouble.error);
         }
-        if self.out.len() > 1 && (!unavailable || trouble.tries >= TOGETHER_MAX) {
-            self.alone = self.out.len();
+        self.serving.writable.send_replace(false);
+        if kind != ErrorKind::Unavailable || trouble.tries >= TOGETHER_MAX {
+            self.alone = self.alone.max(self.out.len());
         }
-        self.back();
-        clock::pause(trouble.pause().min(PAUSE_MAX)).await;
+        self.back(maybe_applied);
+        self.pause(&trouble).await;
     }
 
-    /// Takes back what a call without an answer had sent: one alone goes last, so that it
-    /// cannot hold up the others.
-    fn back(&mut self) {
+    /// Takes back what a call had sent: one alone goes last, so that it cannot hold up the
+    /// others.
+    fn back(&mut self, maybe_applied: bool) {
         for decision in &mut self.out {
-            decision.unanswered = true;
+            decision.unanswered |= maybe_applied;
         }
         if self.out.len() == 1 {
             self.waiting.extend(self.out.drain(..));
@@ -174,9 +183,30 @@ impl Commits {
         }
     }
 
+    async fn pause(&self, trouble: &Trouble) {
+        clock::pause(trouble.pause().min(PAUSE_MAX)).await;
+    }
+
+    fn refused(&self, decision: &Decision, error: Error) {
+        let shown = decision.item.guard.fence;
+        // Only these promise that nothing has changed.
+        let nothing = matches!(
+            error.kind(),
+            ErrorKind::Invalid | ErrorKind::Unsupported | ErrorKind::Corrupt
+        );
+        if nothing && !decision.unanswered {
+            self.tell(decision, &Verdict::Refused(error));
+        } else {
+            self.tell(decision, &Verdict::Unknown { shown, now: None });
+        }
+    }
+
     fn tell(&self, decision: &Decision, verdict: &Verdict) {
         let (lease, change) = (&decision.lease, &decision.item.change);
-        self.serving.notice(&Notice::Decided { lease, change, verdict });
+        self.serving.notice(&match change.by {
+            Role::Rescuer => Notice::Rescued { lease, change, verdict },
+            Role::Worker | Role::Operator => Notice::Decided { lease, change, verdict },
+        });
     }
 }
 
@@ -185,12 +215,15 @@ impl Body for Commits {
 
     /// Ends when no more decisions can come and all have their verdict.
     async fn run(&mut self) {
-        // After a panic in the call that was out.
-        self.back();
+        // After a panic in the call that was out: one of them may have brought it about.
+        self.alone = self.alone.max(self.out.len());
+        self.back(true);
         while self.gather().await {
             self.pick();
             self.send().await;
-            self.serving.idle.notify_one();
+            if self.waiting.is_empty() {
+                self.serving.idle.notify_one();
+            }
         }
     }
 }
@@ -198,7 +231,7 @@ impl Body for Commits {
 impl Drop for Commits {
     /// The worker is gone before these had their verdict.
     fn drop(&mut self) {
-        self.back();
+        self.back(true);
         while let Ok(decision) = self.decided.try_recv() {
             self.waiting.push_back(decision);
         }

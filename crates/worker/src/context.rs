@@ -4,36 +4,29 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use leasehold_core::clock::within;
 use leasehold_core::{
-    BackendExt, Bounds, Client, Draft, Error, ErrorKind, Features, Fence, Headers, Lease, NewTask,
-    RenewItem, RenewVerdict, TaskRef, Timestamp, typed,
+    BackendExt, Bounds, Change, Client, CommitItem, Draft, Event, Fence, Headers, Lease, NewTask,
+    RenewItem, RenewVerdict, Role, TaskRef, Timestamp, To, typed,
 };
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tokio::sync::watch;
 
-use crate::clock::{Instant, after, now};
+use crate::clock::{after, now, pause};
 use crate::failure::Failure;
+use crate::health::Phase;
 use crate::held::{Held, Loss};
-use crate::serving::within;
+use crate::signs::{Cancelled, Signs};
+
+/// The pause before a task is asked about again that a stranger's transaction held.
+const BUSY: Duration = Duration::from_millis(50);
 
 /// One run of a task, as its handler sees it; `S` is the worker's state. Clones are cheap,
 /// and all are of the same run.
 pub struct Context<S = ()> {
     run: Arc<Run>,
     state: Arc<S>,
-}
-
-/// Why a run was cancelled.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Cancelled {
-    /// Its lease is lost, or is about to end unrenewed: another worker may start the task.
-    Lost(Loss),
-    /// It ran over its kind's time.
-    TimedOut,
-    /// The worker stops, and the grace is over: the task is given back.
-    Stopping,
 }
 
 /// What the contexts of one run share.
@@ -44,10 +37,11 @@ pub(crate) struct Run {
     pub(crate) client: Client,
     pub(crate) held: Arc<Held>,
     pub(crate) ttl: Duration,
-    pub(crate) call_deadline: Duration,
-    pub(crate) ends_at: Instant,
+    pub(crate) renew_deadline: Duration,
+    pub(crate) signs: Signs,
     pub(crate) cancelled: watch::Sender<Option<Cancelled>>,
-    pub(crate) follow_ups: Mutex<Vec<NewTask>>,
+    /// `None` once the run has ended.
+    pub(crate) follow_ups: Mutex<Option<Vec<NewTask>>>,
 }
 
 impl<S> Context<S> {
@@ -117,22 +111,31 @@ impl<S> Context<S> {
     /// What is left of the kind's time for this run; then it is cancelled.
     #[must_use]
     pub fn time_left(&self) -> Duration {
-        self.run.ends_at.saturating_duration_since(now())
+        self.run.signs.times_out.saturating_duration_since(now())
     }
 
-    /// Why this run has been cancelled, if it has. Code that blocks its thread asks here from
-    /// time to time; nothing else can stop it.
+    /// Whether this run has been cancelled. Code that blocks its thread asks here from time to
+    /// time: nothing else can stop it.
     #[must_use]
-    pub fn is_cancelled(&self) -> Option<Cancelled> {
-        *self.run.cancelled.borrow()
+    pub fn is_cancelled(&self) -> bool {
+        self.why_cancelled().is_some()
+    }
+
+    /// Why this run has been cancelled, if it has; the first reason stands.
+    #[must_use]
+    pub fn why_cancelled(&self) -> Option<Cancelled> {
+        let told = *self.run.cancelled.borrow();
+        // Where the caller blocks the thread that would tell, it finds out by itself.
+        told.or_else(|| Some(self.run.cancel(self.run.signs.clone().reason()?)))
     }
 
     /// Comes back when this run is cancelled.
     ///
-    /// The handler then has at most a sixth of the lease's length to end, and is dropped after
-    /// that; if the lease is already over, it is polled once more and dropped. What it answers
-    /// in time is committed, and counts if the claim still does: a success also as a late one
-    /// (LH-LATE-1).
+    /// The handler then has a sixth of the lease's length, 5 s at most, to end, and is dropped
+    /// after that; if its lease ends sooner, then sooner, but it is polled once more at least.
+    /// What it answers in time is committed, and counts if the claim still does: a success
+    /// also as a late one (LH-LATE-1). An error without [`fatal`](crate::FailureExt::fatal) or
+    /// a delay of its own counts as an effect of the cancellation, and spends no retry.
     pub async fn cancelled(&self) -> Cancelled {
         let mut told = self.run.cancelled.subscribe();
         let told = told.wait_for(Option::is_some).await.ok().and_then(|why| *why);
@@ -143,39 +146,47 @@ impl<S> Context<S> {
         }
     }
 
+    /// Whether the worker stops. The run goes on, and is cancelled only when the worker's
+    /// grace is over; a long one stores a checkpoint now and asks for later.
+    #[must_use]
+    pub fn is_stopping(&self) -> bool {
+        *self.run.signs.phase.borrow() >= Phase::Stopping
+    }
+
+    /// Comes back when the worker stops.
+    pub async fn stopping(&self) {
+        let mut phase = self.run.signs.phase.clone();
+        // A worker that is gone has stopped.
+        let _ = phase.wait_for(|phase| *phase >= Phase::Stopping).await;
+    }
+
     /// Adds a task that is enqueued by the very step that writes this run's success, or not
-    /// at all (LH-ENQ-8). One step is of one queue, so the draft's queue is this task's own;
-    /// tasks for other queues go by the [client](Self::client).
+    /// at all (LH-ENQ-8). It waits in the queue of this task, as one step is one queue; tasks
+    /// for other queues go by the [client](Self::client).
     ///
     /// # Errors
-    /// A failure when the store has no follow-ups, when there are too many, or when a part of
-    /// the task is not valid. A limit group without a number is found out only by the commit,
-    /// which then writes a failure instead.
+    /// A failure when the store cannot do it, when the draft names another queue, when a part
+    /// of it is not valid, when there are too many, or when the run has ended. A limit group
+    /// without a number is found out only by the commit, which then writes a failure instead.
     pub fn follow_up(&self, task: impl Into<Draft>) -> Result<(), Failure> {
-        let capabilities = self.run.client.store().capabilities();
-        if !capabilities.features.contains(Features::FOLLOW_UPS) {
-            let what = format!("{} does not have: follow-ups", capabilities.name);
-            return Err(Error::new(ErrorKind::Unsupported, what).into());
-        }
         let own = &self.run.lease.task_ref;
-        let (queue, new) = task.into().into_parts()?;
+        let (queue, new) = task.into().or_queue(&own.queue).into_parts()?;
         if queue != own.queue {
-            let words = format!(
+            return Err(Failure::new(format!(
                 "a follow-up waits in the queue {:?} of its parent, not in {queue:?}: enqueue it \
                  by the client",
                 own.queue
-            );
-            return Err(Failure::new(words));
-        }
-        new.check(&self.run.bounds)?;
-        if new.id == own.id {
-            return Err(Failure::new("a follow-up cannot have its parent's own id"));
+            )));
         }
         let mut follow_ups = self.run.follow_ups.lock().unwrap_or_else(PoisonError::into_inner);
-        if follow_ups.len() >= self.run.bounds.follow_max {
-            let words = format!("more than {} follow-ups", self.run.bounds.follow_max);
-            return Err(Failure::new(words));
-        }
+        let Some(follow_ups) = follow_ups.as_mut() else {
+            return Err(Failure::new("the run has ended, and makes no more follow-ups"));
+        };
+        // The commit as it would be, checked as the store will check it (LH-ENQ-10).
+        let change = Change::new(Role::Worker, To::Succeeded, Event::Succeeded);
+        let all = follow_ups.iter().cloned().chain([new.clone()]).collect();
+        let item = CommitItem::new(self.run.lease.guard(), change.with_follow_ups(all));
+        item.check(&self.run.client.store().capabilities())?;
         follow_ups.push(new);
         Ok(())
     }
@@ -195,17 +206,23 @@ impl<S> Context<S> {
         let note = typed::to_json(value, "the checkpoint")?;
         let guard = run.lease.guard();
         let item = RenewItem::new(guard.clone(), run.ttl).with_note(note);
-        let asked = now();
-        match within(run.call_deadline, run.client.store().renew_one(item)).await? {
-            RenewVerdict::Held { ttl_left } => {
-                run.held.extend(&guard, after(asked, ttl_left));
-                Ok(())
+        loop {
+            if !run.held.is_held(&guard) {
+                return Err(Failure::new("the run has ended, or its lease is lost"));
             }
-            RenewVerdict::Lost(reason) => {
-                run.held.lose(&guard, Loss::Told(reason));
-                Err(Failure::new(format!("the lease is lost: {reason:?}")))
+            let asked = now();
+            let call = run.client.store().renew_one(item.clone());
+            match within(run.renew_deadline, call).await? {
+                RenewVerdict::Held { ttl_left } => {
+                    run.held.extend(&guard, after(asked, ttl_left.min(run.ttl)));
+                    return Ok(());
+                }
+                RenewVerdict::Lost(reason) => {
+                    run.held.lose(&guard, Loss::Told(reason));
+                    return Err(Failure::new(format!("the lease is lost: {reason:?}")));
+                }
+                RenewVerdict::Busy => pause(BUSY).await,
             }
-            RenewVerdict::Busy => Err(Failure::new("the store holds the task just now: ask again")),
         }
     }
 
@@ -224,12 +241,21 @@ impl<S> Context<S> {
 }
 
 impl Run {
-    pub(crate) fn cancel(&self, why: Cancelled) {
-        self.cancelled.send_replace(Some(why));
+    /// Cancels the run; answers the reason that stands, which is the first.
+    pub(crate) fn cancel(&self, why: Cancelled) -> Cancelled {
+        let mut stands = why;
+        self.cancelled.send_if_modified(|told| {
+            let first = told.is_none();
+            stands = *told.get_or_insert(why);
+            first
+        });
+        stands
     }
 
-    pub(crate) fn take_follow_ups(&self) -> Vec<NewTask> {
-        std::mem::take(&mut *self.follow_ups.lock().unwrap_or_else(PoisonError::into_inner))
+    /// The follow-ups of a success; from then on none is taken.
+    pub(crate) fn close(&self) -> Vec<NewTask> {
+        let mut follow_ups = self.follow_ups.lock().unwrap_or_else(PoisonError::into_inner);
+        follow_ups.take().unwrap_or_default()
     }
 }
 

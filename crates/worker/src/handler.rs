@@ -112,6 +112,10 @@ impl Registered {
     fn check(&self, store: &Capabilities) -> Result<(), Error> {
         store.bounds.check_name("kind", self.kind)?;
         store.bounds.check_name("queue", self.queue)?;
+        if self.timeout.is_zero() {
+            let kind = self.kind;
+            return Err(Error::invalid(format!("kind {kind:?} has no time: no handler could end")));
+        }
         let never = self.delivery.max_rescues() == 0;
         // LH-MODE-4
         if never && store.durability.can_lose_a_claim() && !self.accepts_loss {
@@ -126,7 +130,8 @@ impl Registered {
     }
 }
 
-fn words(panic: &(dyn std::any::Any + Send)) -> String {
+/// The words of a panic.
+pub(crate) fn words(panic: &(dyn std::any::Any + Send)) -> String {
     let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
     text.or_else(|| panic.downcast_ref::<String>().cloned())
         .unwrap_or_else(|| "a panic without words".to_owned())

@@ -142,7 +142,7 @@ pub struct Tally {
     pub unknown: u64,
     /// Decisions that the store refused.
     pub refused: u64,
-    /// Runs whose lease was lost and whose handler was dropped.
+    /// Runs that lost their lease and were cancelled.
     pub lost: u64,
     /// Lapsed tasks of any worker that this one put back.
     pub rescued: u64,
@@ -222,6 +222,15 @@ impl Health {
 
     fn state(&self) -> MutexGuard<'_, State> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Tells that the worker has stopped, however it came to that.
+pub(crate) struct Stops(pub(crate) Health);
+
+impl Drop for Stops {
+    fn drop(&mut self) {
+        self.0.enter(Phase::Stopped);
     }
 }
 

@@ -85,6 +85,16 @@ impl Held {
         kept.map(|entry| RenewItem::new(entry.guard.clone(), ttl)).collect()
     }
 
+    /// Whether the run of `guard` is still at work, and within its time.
+    pub(crate) fn is_held(&self, guard: &Guard) -> bool {
+        let now = now();
+        let mut held = false;
+        self.with(guard, |entry| {
+            held = entry.life.borrow().lost.is_none() && now < entry.renew_until;
+        });
+        held
+    }
+
     /// The store has extended a lease.
     pub(crate) fn extend(&self, guard: &Guard, ends: Instant) {
         self.with(guard, |entry| {
@@ -132,14 +142,9 @@ impl Entry {
 }
 
 impl Beat {
-    pub(crate) fn life(&mut self) -> Life {
-        *self.life.borrow_and_update()
-    }
-
-    /// Comes back when the lease was extended or lost.
-    pub(crate) async fn changed(&mut self) {
-        // The sender lives in the table for as long as this value does.
-        let _ = self.life.changed().await;
+    /// How the lease stands, for as long as this value lives.
+    pub(crate) fn life(&self) -> watch::Receiver<Life> {
+        self.life.clone()
     }
 }
 

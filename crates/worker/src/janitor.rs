@@ -1,6 +1,7 @@
 //! Purges finished tasks whose retention has passed, and lets the store mend its indexes.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use leasehold_core::Purge;
 
@@ -18,24 +19,28 @@ impl Body for Janitor {
     const NAME: Loop = Loop::Janitor;
 
     async fn run(&mut self) {
+        let mut pause = spread(self.0.settings.purge_every);
         loop {
-            clock::pause(spread(self.0.settings.purge_every)).await;
-            while self.purge().await {}
+            clock::pause(pause).await;
+            pause = self.purge().await;
         }
     }
 }
 
 impl Janitor {
-    /// Tells whether there is more.
-    async fn purge(&self) -> bool {
+    /// Tells how long to wait before the next one.
+    async fn purge(&self) -> Duration {
         let serving = &self.0;
         let queue = serving.queue.as_str();
         let max = BATCH_MAX.min(serving.capabilities.bounds.batch_max);
         let call = serving.store.purge(Purge::new(queue, max));
-        let Ok(purged) = serving.call(Loop::Janitor, call).await else { return false };
+        let purged = match serving.call(Loop::Janitor, call).await {
+            Ok(purged) => purged,
+            Err(trouble) => return trouble.pause(),
+        };
         if purged.tasks > 0 {
             serving.notice(&Notice::Purged { queue, tasks: purged.tasks });
         }
-        purged.more
+        if purged.more { Duration::ZERO } else { spread(serving.settings.purge_every) }
     }
 }

@@ -19,13 +19,15 @@ mod rescuer;
 mod run;
 mod serving;
 mod shutdown;
+mod signs;
 mod worker;
 
-pub use context::{Cancelled, Context};
+pub use context::Context;
 pub use done::{AsItIs, AsResult, Done, IntoDone};
 pub use failure::{Failure, FailureExt};
 pub use handler::Handler;
 pub use health::{Failing, Health, Loop, LoopReport, Phase, Report, Tally};
 pub use held::Loss;
 pub use observe::{Notice, Observer, Verdict};
+pub use signs::Cancelled;
 pub use worker::Worker;

@@ -23,7 +23,7 @@ impl Observer for Log {
             }
             Notice::Lost { lease, loss } => {
                 tracing::warn!(target: "leasehold", task = %lease.task_ref, kind = lease.kind,
-                    fence = lease.fence.value(), ?loss, "lost the lease, and dropped the handler");
+                    fence = lease.fence.value(), ?loss, "lost the lease: the handler is cancelled");
             }
             Notice::Decided { lease, change, verdict } => self.decided(lease, change, verdict),
             Notice::Rescued { lease, change, verdict } => rescued(lease, change, verdict),
@@ -102,7 +102,7 @@ fn astray(verdict: &Verdict) -> Option<&'static str> {
     match verdict {
         Verdict::Applied { .. } => None,
         Verdict::Stale { .. } => Some("came too late, and changed nothing"),
-        Verdict::Unknown { .. } => Some("a try got no answer, and the task has moved on since"),
+        Verdict::Unknown { .. } => Some("a try got no answer, and it may have counted"),
         Verdict::Gone => Some("the task is gone"),
         Verdict::Refused(_) => Some("refused by the store: the lease is left to lapse"),
         Verdict::Unanswered => Some("no answer before the worker stopped"),

@@ -27,7 +27,8 @@ pub enum Notice<'a> {
         /// The lease.
         lease: &'a Lease,
     },
-    /// A run ended without a decision: its lease was lost, and its handler was dropped.
+    /// A run has lost its lease, and its handler was cancelled. If it has something to say all
+    /// the same, that is told by `Decided`.
     Lost {
         /// The lease that was lost.
         lease: &'a Lease,
@@ -99,11 +100,11 @@ pub enum Verdict {
         /// The task's fence now.
         now: Fence,
     },
-    /// A try got no answer, and the task has moved on since: it may have counted.
+    /// A try got no answer, and the store cannot tell any more: it may have counted.
     Unknown {
         /// The fence that it showed.
         shown: Fence,
-        /// The task's fence now; `None` when the task is gone.
+        /// The task's fence now; `None` when the task is gone, or the store did not say.
         now: Option<Fence>,
     },
     /// It changed nothing: the task is gone.
@@ -154,7 +155,7 @@ impl Observers {
         for observer in &self.0 {
             let told = catch_unwind(AssertUnwindSafe(|| observer.notice(notice)));
             if told.is_err() {
-                tracing::error!("an observer panicked; the worker goes on");
+                tracing::error!(target: "leasehold", "an observer panicked; the worker goes on");
             }
         }
     }

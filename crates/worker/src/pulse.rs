@@ -2,14 +2,17 @@
 
 use std::sync::Arc;
 
-use leasehold_core::{Error, Guard, LostReason, Renew, RenewItem, RenewVerdict};
+use futures_util::future::join_all;
+use leasehold_core::clock::within;
+use leasehold_core::{Error, ErrorKind, Guard, LostReason, Renew, RenewItem, RenewVerdict};
 
 use crate::clock::{self, Instant, after, now};
 use crate::health::Loop;
 use crate::held::Loss;
 use crate::serving::{Body, Serving};
 
-/// Renews every lease of a queue three times in its length, all of them by one call.
+/// Renews every lease of a queue three times in its length, by as few calls as the store
+/// takes, and all of these at a time.
 pub(crate) struct Pulse(pub(crate) Arc<Serving>);
 
 impl Body for Pulse {
@@ -18,9 +21,12 @@ impl Body for Pulse {
     async fn run(&mut self) {
         let third = self.0.settings.lease / 3;
         loop {
-            // An unanswered renew is asked again soon: its lease has less left each time.
-            let pause = if self.beat().await { third } else { third / 4 };
-            clock::pause(pause).await;
+            // Counted from before the call, so that a slow answer does not stretch the beat. An
+            // unanswered renew is asked again soon: its lease has less left each time.
+            let began = now();
+            let next =
+                if self.beat().await { after(began, third) } else { after(now(), third / 4) };
+            clock::until(next).await;
         }
     }
 }
@@ -30,45 +36,59 @@ impl Pulse {
     async fn beat(&self) -> bool {
         let serving = &self.0;
         let items = serving.held.renews(serving.settings.lease);
-        let mut answered = true;
-        for items in items.chunks(serving.capabilities.bounds.batch_max) {
-            answered &= self.renew(items.to_vec()).await;
+        let calls = items.chunks(serving.capabilities.bounds.batch_max);
+        let answers = join_all(calls.map(|items| self.renew(items.to_vec()))).await;
+        match answers.into_iter().find_map(Result::err) {
+            Some(error) => {
+                serving.trouble(Loop::Pulse, error);
+                false
+            }
+            None => {
+                serving.well(Loop::Pulse);
+                true
+            }
         }
-        answered
     }
 
-    async fn renew(&self, items: Vec<RenewItem>) -> bool {
+    async fn renew(&self, items: Vec<RenewItem>) -> Result<(), Error> {
         let serving = &self.0;
         let guards: Vec<_> = items.iter().map(|item| item.guard.clone()).collect();
         let asked = now();
-        let Ok(replies) = serving.call(Loop::Pulse, serving.store.renew(Renew::new(items))).await
-        else {
-            return false;
-        };
-        let mut answered = guards.len() == replies.len();
-        for (guard, reply) in guards.iter().zip(replies) {
-            answered &= self.conclude(guard, asked, reply);
+        let call = serving.store.renew(Renew::new(items));
+        let replies = within(serving.settings.renew_deadline(), call).await?;
+        if replies.len() != guards.len() {
+            let what = "a backend broke LH-GEN-2: one reply an item";
+            return Err(Error::new(ErrorKind::Internal, what));
         }
-        answered
+        let mut all = Ok(());
+        for (guard, reply) in guards.iter().zip(replies) {
+            all = all.and(self.conclude(guard, asked, reply));
+        }
+        all
     }
 
-    fn conclude(&self, guard: &Guard, asked: Instant, reply: Result<RenewVerdict, Error>) -> bool {
-        match reply {
-            Ok(RenewVerdict::Held { ttl_left }) => {
-                self.0.held.extend(guard, after(asked, ttl_left));
-                true
+    /// An error means that there is no answer yet.
+    fn conclude(
+        &self,
+        guard: &Guard,
+        asked: Instant,
+        reply: Result<RenewVerdict, Error>,
+    ) -> Result<(), Error> {
+        let serving = &self.0;
+        match reply? {
+            RenewVerdict::Held { ttl_left } => {
+                // A store whose clock was set back tells more than was asked for.
+                let ttl_left = ttl_left.min(serving.settings.lease);
+                serving.held.extend(guard, after(asked, ttl_left));
             }
             // Its own commit was faster than this renew: nothing is wrong.
-            Ok(RenewVerdict::Lost(LostReason::Decided)) => true,
-            Ok(RenewVerdict::Lost(reason)) => {
-                self.0.held.lose(guard, Loss::Told(reason));
-                true
-            }
-            Ok(RenewVerdict::Busy) => false,
-            Err(error) => {
-                self.0.trouble(Loop::Pulse, error);
-                false
+            RenewVerdict::Lost(LostReason::Decided) => {}
+            RenewVerdict::Lost(reason) => serving.held.lose(guard, Loss::Told(reason)),
+            RenewVerdict::Busy => {
+                let what = "somebody else's transaction holds the task";
+                return Err(Error::new(ErrorKind::Unavailable, what).with_task(&guard.task));
             }
         }
+        Ok(())
     }
 }

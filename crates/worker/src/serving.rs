@@ -5,14 +5,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::FutureExt;
+use leasehold_core::clock::within;
 use leasehold_core::{
     Backend, Backoff, Capabilities, Client, Error, ErrorKind, Jitter, Unknown, id,
 };
 use tokio::sync::{Notify, watch};
-use tokio::time::timeout;
 
 use crate::clock;
-use crate::handler::Registry;
+use crate::handler::{Registry, words};
 use crate::health::{Health, Loop, Phase};
 use crate::held::Held;
 use crate::observe::{Notice, Observers};
@@ -20,6 +20,12 @@ use crate::observe::{Notice, Observers};
 /// The pauses of a loop whose calls fail.
 const BACKOFF: Backoff =
     Backoff::Exponential { first: Duration::from_millis(100), cap: Duration::from_secs(5) };
+
+/// How long a call may take.
+pub(crate) const CALL_DEADLINE: Duration = Duration::from_secs(10);
+
+/// The longest time that a cancelled handler is given.
+const CANCEL_GRACE_MAX: Duration = Duration::from_secs(5);
 
 /// Everything that is a number or a name.
 #[derive(Debug, Clone)]
@@ -41,16 +47,16 @@ pub(crate) struct Settings {
 }
 
 impl Settings {
-    /// How long a call may take. Two renews fit between the first one and the moment when a
-    /// run has to be cancelled.
-    pub(crate) fn call_deadline(&self) -> Duration {
-        (self.lease / 4).min(Duration::from_secs(10))
+    /// How long a renew may take. Two fit between the time for one and the moment when an
+    /// unrenewed run has to be cancelled.
+    pub(crate) fn renew_deadline(&self) -> Duration {
+        (self.lease / 4).min(CALL_DEADLINE)
     }
 
     /// How long a cancelled handler may take to end; so long before the end of an unrenewed
     /// lease it is cancelled.
     pub(crate) fn cancel_grace(&self) -> Duration {
-        self.lease / 6
+        (self.lease / 6).min(CANCEL_GRACE_MAX)
     }
 }
 
@@ -66,8 +72,10 @@ pub(crate) struct Serving {
     pub(crate) observers: Observers,
     pub(crate) health: Health,
     pub(crate) phase: watch::Receiver<Phase>,
-    /// Told when the queue had nothing to claim, and after each batch of commits.
+    /// Told when the queue had nothing to claim, and when the last decision was written.
     pub(crate) idle: Arc<Notify>,
+    /// Whether decisions can be written: while they cannot, nothing more is begun.
+    pub(crate) writable: watch::Sender<bool>,
 }
 
 /// A call that failed, and how many of its loop have in a row.
@@ -91,15 +99,20 @@ impl Serving {
         name: Loop,
         call: impl Future<Output = Result<T, Error>>,
     ) -> Result<T, Trouble> {
-        match within(self.settings.call_deadline(), call).await {
+        match within(CALL_DEADLINE, call).await {
             Ok(answer) => {
-                let tries = self.health.well(&self.queue, name);
-                if tries > 0 {
-                    self.notice(&Notice::Recovered { queue: &self.queue, name, tries });
-                }
+                self.well(name);
                 Ok(answer)
             }
             Err(error) => Err(self.trouble(name, error)),
+        }
+    }
+
+    /// Notes that a loop's call went well.
+    pub(crate) fn well(&self, name: Loop) {
+        let tries = self.health.well(&self.queue, name);
+        if tries > 0 {
+            self.notice(&Notice::Recovered { queue: &self.queue, name, tries });
         }
     }
 
@@ -127,16 +140,9 @@ impl Serving {
     }
 }
 
-/// Makes a call within a deadline. What was not answered by then may have been applied, as
-/// after any other lost answer (LH-GEN-5).
-pub(crate) async fn within<T>(
-    deadline: Duration,
-    call: impl Future<Output = Result<T, Error>>,
-) -> Result<T, Error> {
-    timeout(deadline, call).await.unwrap_or_else(|_| {
-        let what = format!("the store did not answer within {deadline:?}");
-        Err(Error::new(ErrorKind::Unavailable, what))
-    })
+/// Comes back when `told` holds `wanted`, or when nobody can tell any more.
+pub(crate) async fn becomes<T: PartialEq>(told: &watch::Sender<T>, wanted: T) {
+    let _ = told.subscribe().wait_for(|now| *now == wanted).await;
 }
 
 /// A length spread over its second half, so that many workers do not ask at the same time.
@@ -156,8 +162,9 @@ pub(crate) trait Body: Send + 'static {
 /// Runs a loop, and starts it again when a backend's code panics in it: no loop ever ends in
 /// silence.
 pub(crate) async fn supervise<B: Body>(serving: Arc<Serving>, mut body: B) {
-    while AssertUnwindSafe(body.run()).catch_unwind().await.is_err() {
-        let error = Error::new(ErrorKind::Internal, format!("the loop {} panicked", B::NAME));
+    while let Err(panic) = AssertUnwindSafe(body.run()).catch_unwind().await {
+        let what = format!("the loop {} panicked: {}", B::NAME, words(&*panic));
+        let error = Error::new(ErrorKind::Internal, what);
         let pause = serving.trouble(B::NAME, error).pause();
         clock::pause(pause).await;
     }

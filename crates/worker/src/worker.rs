@@ -1,9 +1,12 @@
 //! [`Worker`]: handlers for some kinds of tasks, and the loops that feed them.
 
 use std::collections::BTreeMap;
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::{self, Poll};
 use std::time::Duration;
 
+use leasehold_core::clock::within;
 use leasehold_core::{Bounds, Client, Count, Error, ErrorKind, Unknown};
 use tokio::sync::{Notify, mpsc, oneshot, watch};
 use tokio::task::JoinSet;
@@ -11,20 +14,23 @@ use tokio::time::timeout;
 
 use crate::claims::Claims;
 use crate::clock;
-use crate::commits::{Commits, WAITING_MAX};
+use crate::commits::Commits;
 use crate::handler::{Handler, Registered, Registry};
-use crate::health::{Health, Phase, Report};
+use crate::health::{Health, Phase, Report, Stops};
 use crate::held::Held;
 use crate::janitor::Janitor;
 use crate::log::Log;
 use crate::observe::{Observer, Observers};
 use crate::pulse::Pulse;
 use crate::rescuer::Rescuer;
-use crate::serving::{Serving, Settings, supervise, within};
+use crate::serving::{CALL_DEADLINE, Serving, Settings, supervise};
 use crate::shutdown::Signals;
 
 /// How long the last decisions may take to be written once the handlers have ended.
 const FLUSH: Duration = Duration::from_secs(5);
+
+/// Most handlers at once for a queue.
+const CONCURRENCY_MAX: usize = 100_000;
 
 /// How long what is dropped at the end is waited for.
 const DROP: Duration = Duration::from_secs(1);
@@ -37,7 +43,9 @@ const DROP: Duration = Duration::from_secs(1);
 /// | [`concurrency`](Self::concurrency) | 10 | handlers at once, for each queue |
 /// | [`lease`](Self::lease) | 30 s | how soon a lost worker is noticed |
 /// | [`poll`](Self::poll) | 1 s | how often an idle queue is asked |
-/// | [`grace`](Self::grace) | 25 s | what handlers have left after a stop |
+/// | [`grace`](Self::grace) | 25 s | how long handlers go on after a stop |
+/// | [`rescue_every`](Self::rescue_every) | 1 s | how often lapsed leases are looked for |
+/// | [`purge_every`](Self::purge_every) | 60 s | how often finished tasks are purged |
 ///
 /// It serves the queues of its handlers' types, and those that [`queue`](Self::queue) adds.
 /// `S` is the state that handlers see in their [`Context`](crate::Context).
@@ -135,11 +143,24 @@ impl<S: Send + Sync + 'static> Worker<S> {
         self
     }
 
-    /// How long a stopping worker waits for its handlers, before it cancels them and gives
-    /// their tasks back. 25 s by default, a little less than what most platforms wait before
-    /// they kill a process.
+    /// How long handlers go on after a stop. Towards its end, by a sixth of the lease's length
+    /// and 5 s at most, those that still run are cancelled; after it they are dropped, and
+    /// their tasks given back. 25 s by default: the last decisions may take 5 s more, and many
+    /// platforms kill a process after 30 s.
     pub fn grace(mut self, time: Duration) -> Self {
         self.settings.grace = time;
+        self
+    }
+
+    /// How often lapsed leases are looked for, those of other workers too; 10 ms or more.
+    pub fn rescue_every(mut self, every: Duration) -> Self {
+        self.settings.rescue_every = every;
+        self
+    }
+
+    /// How often finished tasks are purged whose retention has passed; 10 ms or more.
+    pub fn purge_every(mut self, every: Duration) -> Self {
+        self.settings.purge_every = every;
         self
     }
 
@@ -173,33 +194,20 @@ impl<S: Send + Sync + 'static> Worker<S> {
 
     /// Works until SIGTERM or SIGINT (elsewhere Ctrl-C), then stops in order, as
     /// [`run_until`](Self::run_until) does. A second signal ends it at once: what still runs is
-    /// dropped, and its leases lapse.
+    /// dropped, its leases lapse, and the report's `running` says how many.
     ///
     /// # Errors
     /// As [`run_until`](Self::run_until); Internal when signals cannot be heard.
+    ///
+    /// # Cancel safety
+    /// As [`run_until`](Self::run_until).
     pub async fn run(self) -> Result<Report, Error> {
-        let mut signals = Signals::listen().map_err(|error| {
-            Error::new(ErrorKind::Internal, "signals cannot be heard").with_source(error)
-        })?;
-        let health = self.health();
-        let (tell, told) = oneshot::channel();
-        let work = self.run_until(async { drop(told.await) });
-        tokio::select! {
-            done = work => done,
-            () = async {
-                signals.next().await;
-                let _ = tell.send(());
-                signals.next().await;
-            } => {
-                health.enter(Phase::Stopped);
-                Ok(health.report())
-            }
-        }
+        self.until_signals(|worker, told| worker.run_until(told)).await
     }
 
-    /// Works until `stop` comes back. Then it claims no more, waits the grace for its handlers,
-    /// cancels the rest and gives their tasks back, and writes every decision; tells what it
-    /// has done.
+    /// Works until `stop` comes back. Then it claims no more, lets its handlers go on for the
+    /// [`grace`](Self::grace), gives the rest of the tasks back, writes the last decisions
+    /// within 5 s, and tells what it has done.
     ///
     /// A task that is given back spends no budget and can be claimed at once (LH-GIVE-1), but
     /// an at-most-once task whose handler was entered is buried, as it must not run again
@@ -216,38 +224,93 @@ impl<S: Send + Sync + 'static> Worker<S> {
     /// A dropped future ends everything at once: handlers are dropped, their leases lapse, and
     /// decisions on their way may count or not.
     pub async fn run_until(self, stop: impl Future<Output = ()>) -> Result<Report, Error> {
-        let started = Started::new(self)?;
-        started.work(|_| stop).await
+        Started::new(self)?.work(|_| stop).await
     }
 
     /// Works until its queues hold no unfinished task, whoever holds it and however late it
-    /// is due; then stops. For programs that end with their work, and for tests.
+    /// is due, or until a signal as in [`run`](Self::run). For programs that end with their
+    /// work.
+    ///
+    /// # Errors
+    /// As [`run`](Self::run).
+    ///
+    /// # Cancel safety
+    /// As [`run_until`](Self::run_until).
+    pub async fn drain(self) -> Result<Report, Error> {
+        self.until_signals(|worker, told| worker.drain_until(told)).await
+    }
+
+    /// Works until its queues hold no unfinished task, or until `stop` comes back; then stops
+    /// as [`run_until`](Self::run_until) does.
     ///
     /// # Errors
     /// As [`run_until`](Self::run_until).
     ///
     /// # Cancel safety
     /// As [`run_until`](Self::run_until).
-    pub async fn drain(self) -> Result<Report, Error> {
-        let started = Started::new(self)?;
-        started.work(drained).await
+    pub async fn drain_until(self, stop: impl Future<Output = ()>) -> Result<Report, Error> {
+        let either = |servings| async move {
+            tokio::select! {
+                () = drained(servings) => {}
+                () = stop => {}
+            }
+        };
+        Started::new(self)?.work(either).await
+    }
+
+    async fn until_signals<F: Future<Output = Result<Report, Error>>>(
+        self,
+        work: impl FnOnce(Self, Told) -> F,
+    ) -> Result<Report, Error> {
+        let mut signals = Signals::listen().map_err(|error| {
+            Error::new(ErrorKind::Internal, "signals cannot be heard").with_source(error)
+        })?;
+        let health = self.health();
+        let (tell, told) = oneshot::channel();
+        let work = work(self, Told(told));
+        tokio::pin!(work);
+        tokio::select! {
+            done = &mut work => done,
+            () = async {
+                signals.next().await;
+                let _ = tell.send(());
+                signals.next().await;
+            } => Ok(health.report()),
+        }
     }
 
     fn check(&self, bounds: &Bounds) -> Result<(), Error> {
-        let Settings { lease, poll, holder, .. } = &self.settings;
+        let Settings { lease, poll, rescue_every, purge_every, holder, .. } = &self.settings;
         bounds.check_name("label", holder)?;
         bounds.check_ttl(*lease)?;
         if *lease < Duration::from_secs(1) {
             return Err(Error::invalid(format!("a lease of {lease:?} is less than 1 s")));
         }
-        if *poll < Duration::from_millis(10) {
-            return Err(Error::invalid(format!("a poll every {poll:?} is less than 10 ms")));
+        for (what, every) in [("poll", poll), ("rescue", rescue_every), ("purge", purge_every)] {
+            if *every < Duration::from_millis(10) {
+                return Err(Error::invalid(format!("a {what} every {every:?} is less than 10 ms")));
+            }
         }
-        let own = self.queues.values().flatten();
-        if own.chain([&self.concurrency]).any(|handlers| *handlers == 0) {
-            return Err(Error::invalid("a queue with no handler at once would never be served"));
+        let handlers = self.queues.values().flatten().chain([&self.concurrency]);
+        for handlers in handlers {
+            if !(1..=CONCURRENCY_MAX).contains(handlers) {
+                return Err(Error::invalid(format!(
+                    "{handlers} handlers at once are not within 1 to {CONCURRENCY_MAX}"
+                )));
+            }
         }
         self.queues.keys().try_for_each(|queue| bounds.check_name("queue", queue))
+    }
+}
+
+/// Comes back at the first signal.
+struct Told(oneshot::Receiver<()>);
+
+impl Future for Told {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut task::Context<'_>) -> Poll<()> {
+        Pin::new(&mut self.0).poll(cx).map(drop)
     }
 }
 
@@ -285,6 +348,7 @@ impl Started {
                 health: worker.health.clone(),
                 phase: now.clone(),
                 idle: idle.clone(),
+                writable: watch::Sender::new(true),
             };
             (Arc::new(serving), own.unwrap_or(worker.concurrency))
         });
@@ -301,20 +365,23 @@ impl Started {
         let servings: Vec<_> = self.servings.iter().map(|(serving, _)| serving.clone()).collect();
         for (serving, concurrency) in self.servings {
             self.health.serve(&serving.queue, serving.held.clone());
-            let (decided, decisions) = mpsc::channel(WAITING_MAX);
-            let claims = Claims::new(serving.clone(), concurrency, decided);
+            let (decided, decisions) = mpsc::channel(concurrency);
+            let claims = Claims::new(serving.clone(), concurrency, decided.clone());
             work.spawn(supervise(serving.clone(), claims));
+            work.spawn(supervise(serving.clone(), Rescuer::new(serving.clone(), decided)));
             work.spawn(supervise(serving.clone(), Commits::new(serving.clone(), decisions)));
             care.spawn(supervise(serving.clone(), Pulse(serving.clone())));
-            care.spawn(supervise(serving.clone(), Rescuer::new(serving.clone())));
             care.spawn(supervise(serving.clone(), Janitor(serving)));
         }
         self.health.enter(Phase::Working);
+        let stops = Stops(self.health.clone());
         stop(servings).await;
+        let (grace, cancel) = (self.settings.grace, self.settings.cancel_grace());
+        let cancel = cancel.min(grace);
         let mut ended = false;
-        let patience = self.settings.cancel_grace() + FLUSH;
-        let phases = [(Phase::Stopping, self.settings.grace), (Phase::Cancelling, patience)];
-        for (phase, patience) in phases {
+        for (phase, patience) in
+            [(Phase::Stopping, grace - cancel), (Phase::Cancelling, cancel + FLUSH)]
+        {
             if !ended {
                 self.health.enter(phase);
                 self.phase.send_replace(phase);
@@ -327,21 +394,31 @@ impl Started {
         // its thread ends when it can.
         work.abort_all();
         let _ = timeout(DROP, async { while work.join_next().await.is_some() {} }).await;
-        self.health.enter(Phase::Stopped);
+        drop(stops);
         Ok(self.health.report())
     }
 }
 
 /// Comes back when no queue has an unfinished task.
+///
+/// It looks twice, as a task may make another one in a queue that was counted already, and as
+/// counts may lag; what this worker begins in between starts it all over.
 async fn drained(servings: Vec<Arc<Serving>>) {
-    let mut clean = 0;
-    // Twice in a row, as a task may make another one in a queue that was counted already.
-    while clean < 2 {
-        clean = if all_clean(&servings).await { clean + 1 } else { 0 };
-        if clean == 0
-            && let Some(serving) = servings.first()
-        {
-            let _ = timeout(serving.settings.poll, serving.idle.notified()).await;
+    let Some(first) = servings.first() else { return };
+    let mut clean = None;
+    loop {
+        let idle = first.idle.notified();
+        let begun = first.health.report().tally.claimed;
+        let is_clean =
+            servings.iter().all(|serving| serving.held.count() == 0) && all_clean(&servings).await;
+        if is_clean && clean == Some(begun) {
+            return;
+        }
+        clean = is_clean.then_some(begun);
+        if is_clean {
+            clock::pause(first.capabilities.count_lag).await;
+        } else {
+            let _ = timeout(first.settings.poll, idle).await;
         }
     }
 }
@@ -349,10 +426,12 @@ async fn drained(servings: Vec<Arc<Serving>>) {
 async fn all_clean(servings: &[Arc<Serving>]) -> bool {
     for serving in servings {
         let count = serving.store.counts(Count::new(serving.queue.as_str()));
-        match within(serving.settings.call_deadline(), count).await {
+        match within(CALL_DEADLINE, count).await {
             Ok(counts) if counts.unfinished() == 0 => {}
             Ok(_) => return false,
-            Err(_) => {
+            Err(error) => {
+                tracing::warn!(target: "leasehold", queue = serving.queue, %error,
+                    "it is not known whether the queue is done");
                 clock::pause(serving.settings.poll).await;
                 return false;
             }

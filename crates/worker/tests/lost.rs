@@ -28,7 +28,7 @@ struct Seen {
 async fn until_cancelled(_: Long, cx: Context<Arc<Seen>>) -> Result<(), Failure> {
     cx.state().started.notify_one();
     let why = cx.cancelled().await;
-    cx.state().cancelled.lock().unwrap().push(why);
+    cx.state().cancelled.lock().expect("no test panics with it").push(why);
     Ok(())
 }
 
@@ -45,7 +45,10 @@ async fn no_answer_cancels_the_handler_before_the_lease_ends() {
     // The store's own end of the lease is 30 s from here at the earliest.
     stage.pass(Duration::from_secs(30)).await;
     settle().await;
-    assert_eq!(*seen.cancelled.lock().unwrap(), [Cancelled::Lost(Loss::Unanswered)]);
+    assert_eq!(
+        *seen.cancelled.lock().expect("no test panics with it"),
+        [Cancelled::Lost(Loss::Unanswered)]
+    );
     assert!(stage.store.fired() > 0, "no renew was left without an answer");
     let found = stage.found(receipt.task()).await;
     assert!(matches!(found, Found::Left(left) if left.state == State::Succeeded), "{found:?}");

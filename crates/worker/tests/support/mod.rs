@@ -130,16 +130,16 @@ impl Stage {
 impl Staged {
     /// The next calls of `verb` meet these, one each, in order.
     pub fn fail_next(&self, verb: Verb, faults: impl IntoIterator<Item = Fault>) {
-        self.faults.lock().unwrap().entry(verb).or_default().extend(faults);
+        self.faults.lock().expect("no test panics with it").entry(verb).or_default().extend(faults);
     }
 
     /// Every call of `verb` meets this until `restore`.
     pub fn take_down(&self, verb: Verb, fault: Fault) {
-        self.down.lock().unwrap().insert(verb, fault);
+        self.down.lock().expect("no test panics with it").insert(verb, fault);
     }
 
     pub fn restore(&self, verb: Verb) {
-        self.down.lock().unwrap().remove(&verb);
+        self.down.lock().expect("no test panics with it").remove(&verb);
     }
 
     /// How many calls of `verb` have come, failed ones among them.
@@ -165,8 +165,14 @@ impl Staged {
         call: impl Future<Output = Result<T, Error>> + Send,
     ) -> Result<T, Error> {
         self.calls.send_modify(|calls| *calls.entry(verb).or_default() += 1);
-        let next = self.faults.lock().unwrap().get_mut(&verb).and_then(VecDeque::pop_front);
-        let fault = next.or_else(|| self.down.lock().unwrap().get(&verb).copied());
+        let next = self
+            .faults
+            .lock()
+            .expect("no test panics with it")
+            .get_mut(&verb)
+            .and_then(VecDeque::pop_front);
+        let fault =
+            next.or_else(|| self.down.lock().expect("no test panics with it").get(&verb).copied());
         let Some(fault) = fault else { return call.await };
         self.fired.send_modify(|fired| *fired += 1);
         let unavailable = || Err(Error::new(ErrorKind::Unavailable, "staged"));
