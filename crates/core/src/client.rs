@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::clock::{self, Deadline, within};
-use crate::draft::Draft;
+use crate::draft::{Draft, IntoDraft};
 use crate::request::admit;
 use crate::{
     Backend, Capabilities, DuplicateCause, Enqueue, EnqueueVerdict, Error, ErrorKind, Found, Get,
@@ -123,8 +123,8 @@ impl Client {
     ///
     /// # Cancel safety
     /// A dropped future equals Unavailable.
-    pub fn enqueue(&self, task: impl Into<Draft>) -> Enqueueing {
-        Enqueueing { client: self.clone(), draft: task.into() }
+    pub fn enqueue(&self, task: impl IntoDraft) -> Enqueueing {
+        Enqueueing { client: self.clone(), draft: task.into_draft() }
     }
 
     /// Enqueues many tasks, typed ones or drafts; one receipt a task, in order.
@@ -138,14 +138,14 @@ impl Client {
     ///
     /// # Cancel safety
     /// After a dropped future any of the calls may have been applied, each once or not at all.
-    pub async fn enqueue_many<D: Into<Draft>>(
+    pub async fn enqueue_many<D: IntoDraft>(
         &self,
         tasks: impl IntoIterator<Item = D>,
     ) -> Result<Vec<Receipt>, Error> {
         let mut queues: BTreeMap<String, Vec<(usize, NewTask)>> = BTreeMap::new();
         let mut count = 0;
         for task in tasks {
-            let (queue, new) = task.into().into_parts()?;
+            let (queue, new) = task.into_draft().into_parts()?;
             queues.entry(queue).or_default().push((count, new));
             count += 1;
         }

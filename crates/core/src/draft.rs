@@ -7,8 +7,8 @@ use crate::{Due, Error, Keep, LimitKey, NewTask, Priority, Retention, RetryPolic
 
 /// A task that is about to be enqueued, by a client or as a follow-up.
 ///
-/// Every typed task is one ([`From`]); its setters say what differs from the type. What they
-/// are given is checked when the draft is enqueued.
+/// Every typed task is made one ([`IntoDraft`]); its setters say what differs from the type.
+/// What they are given is checked when the draft is enqueued.
 #[derive(Debug)]
 #[must_use = "a draft does nothing until it is enqueued"]
 pub struct Draft {
@@ -19,9 +19,30 @@ pub struct Draft {
     new: Result<NewTask, Error>,
 }
 
-impl<T: Task> From<T> for Draft {
-    fn from(task: T) -> Self {
-        Self::new(&task)
+/// What can be enqueued: a typed task as it is, or a [`Draft`] of one.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a task",
+    label = "cannot be enqueued",
+    note = "above the type write `#[derive(serde::Serialize, serde::Deserialize, leasehold::Task)]` \
+            and `#[task(kind = \"...\", delivery = at_least_once)]`",
+    note = "a task is given and taken by value: `YourTask`, not `&YourTask`"
+)]
+pub trait IntoDraft {
+    /// The draft.
+    fn into_draft(self) -> Draft;
+}
+
+#[diagnostic::do_not_recommend]
+impl<T: Task> IntoDraft for T {
+    fn into_draft(self) -> Draft {
+        Draft::new(&self)
+    }
+}
+
+#[diagnostic::do_not_recommend]
+impl IntoDraft for Draft {
+    fn into_draft(self) -> Draft {
+        self
     }
 }
 

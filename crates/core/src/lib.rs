@@ -30,7 +30,7 @@ pub use change::{Budget, Change, Edit, Event, OnLeased, Record, Role, To, When};
 pub use client::{Client, End, Enqueueing, Receipt};
 pub use clock::{Clock, ManualClock, Timestamp};
 pub use decide::{Entered, Intervention, Operator, Outcome, Retry, Unknown};
-pub use draft::Draft;
+pub use draft::{Draft, IntoDraft};
 pub use error::{Error, ErrorKind};
 #[cfg(feature = "test-hooks")]
 pub use hooks::Planted;

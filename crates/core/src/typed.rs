@@ -33,9 +33,10 @@ use crate::{Bounds, Delivery, Error, ErrorKind, Payload, Priority, RetryPolicy, 
     message = "`{Self}` is not a task",
     label = "no `Task` for this type",
     note = "above the type write `#[derive(serde::Serialize, serde::Deserialize, leasehold::Task)]` \
-            and `#[task(kind = \"...\", delivery = at_least_once)]`"
+            and `#[task(kind = \"...\", delivery = at_least_once)]`",
+    note = "a task is given and taken by value: `YourTask`, not `&YourTask`"
 )]
-pub trait Task: Serialize + DeserializeOwned + Send + 'static {
+pub trait Task: Json + Send + 'static {
     /// The name that picks the handler. It is stored with every task: it stays as it is when
     /// the type is renamed or moved.
     const KIND: &'static str;
@@ -60,12 +61,47 @@ pub trait Task: Serialize + DeserializeOwned + Send + 'static {
     const ACCEPT_LOSS: bool = false;
 }
 
+/// A value that can be stored as JSON: every one that serde both writes and reads.
+///
+/// It stands before serde's traits so that a type without them is told in one short error.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be stored as JSON",
+    label = "serde does not both write and read it",
+    note = "above the type write `#[derive(serde::Serialize, serde::Deserialize)]`",
+    note = "type parameters need the bounds `serde::Serialize` and `serde::de::DeserializeOwned`"
+)]
+pub trait Json: Sized {
+    /// Writes it ([`to_json`]).
+    ///
+    /// # Errors
+    /// Those of [`to_json`].
+    fn write(&self, what: &str) -> Result<Payload, Error>;
+
+    /// Reads it ([`from_json`]).
+    ///
+    /// # Errors
+    /// Those of [`from_json`].
+    fn read(json: &Payload, what: &str) -> Result<Self, Error>;
+}
+
+// Not recommended: the words above instead of all types that serde knows.
+#[diagnostic::do_not_recommend]
+impl<T: Serialize + DeserializeOwned> Json for T {
+    fn write(&self, what: &str) -> Result<Payload, Error> {
+        to_json(self, what)
+    }
+
+    fn read(json: &Payload, what: &str) -> Result<Self, Error> {
+        from_json(json, what)
+    }
+}
+
 /// The payload of a task: its JSON.
 ///
 /// # Errors
 /// Invalid when the type refuses to be serialized, naming the kind and no content.
 pub fn encode<T: Task>(task: &T) -> Result<Payload, Error> {
-    to_json(task, &format!("a task of kind {:?}", T::KIND))
+    task.write(&format!("a task of kind {:?}", T::KIND))
 }
 
 /// The task in a payload.
@@ -73,7 +109,7 @@ pub fn encode<T: Task>(task: &T) -> Result<Payload, Error> {
 /// # Errors
 /// Corrupt, saying where the payload departs from the type, and quoting no content.
 pub fn decode<T: Task>(payload: &Payload) -> Result<T, Error> {
-    from_json(payload, &format!("the payload of kind {:?}", T::KIND))
+    T::read(payload, &format!("the payload of kind {:?}", T::KIND))
 }
 
 /// What a handler leaves behind: its value as JSON; `null` leaves nothing.

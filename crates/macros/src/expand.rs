@@ -16,6 +16,18 @@ pub(crate) fn task(input: &DeriveInput) -> Result<TokenStream> {
     errors.finish(settings).map(|settings| implement(input, &settings))
 }
 
+/// All that is wrong, and an implementation all the same: without one each use of the type
+/// would be one more error, that it is no task.
+pub(crate) fn refused(input: &DeriveInput, error: &Error) -> TokenStream {
+    let errors = error.to_compile_error();
+    let borrows = input.generics.lifetimes().next().is_some();
+    // For these no implementation would compile.
+    let is_hopeless = borrows || matches!(input.data, Data::Union(_));
+    let settings = if is_hopeless { None } else { Settings::stand_in(input) };
+    let implementation = settings.map(|settings| implement(input, &settings));
+    quote!(#errors #implementation)
+}
+
 fn check_type(input: &DeriveInput, errors: &mut Errors) {
     if let Some(lifetime) = input.generics.lifetimes().next() {
         let text = "a task owns its data: no lifetime parameter";
@@ -204,5 +216,50 @@ mod tests {
             errors(&input),
             ["a task owns its data: no lifetime parameter", "kind is empty"]
         );
+    }
+
+    /// What stands behind the errors of a type that is refused.
+    fn behind_the_errors(input: &DeriveInput) -> String {
+        let error = task(input).expect_err("something is wrong with it");
+        let refused = refused(input, &error).to_string();
+        let errors = error.to_compile_error().to_string();
+        let behind = refused.strip_prefix(&errors).expect("the errors come first");
+        behind.trim_start().to_owned()
+    }
+
+    #[test]
+    fn a_type_with_a_wrong_attribute_is_a_task_all_the_same() {
+        let input = parse_quote! {
+            #[task(crate = base, delivery = "never")]
+            struct Batch<T: Send>(Vec<T>);
+        };
+        let implementation = quote! {
+            #[automatically_derived]
+            #[allow(deprecated)]
+            impl<T: Send> base::Task for Batch<T> {
+                const KIND: &'static ::core::primitive::str = "";
+                const DELIVERY: base::Delivery = base::Delivery::AtMostOnce;
+            }
+        };
+        assert_eq!(behind_the_errors(&input), implementation.to_string());
+        let bare = behind_the_errors(&parse_quote!(
+            struct Bare;
+        ));
+        assert!(bare.contains("impl :: leasehold :: Task for Bare"), "{bare}");
+    }
+
+    #[test]
+    fn an_implementation_that_would_not_compile_is_left_out() {
+        let borrows = parse_quote!(
+            struct Borrows<'a>(&'a str);
+        );
+        let union = parse_quote!(union Both { a: u8, b: u16 });
+        let unknown_crate = parse_quote!(
+            #[task(crate = "base")]
+            struct Mail;
+        );
+        for input in [borrows, union, unknown_crate] {
+            assert_eq!(behind_the_errors(&input), "");
+        }
     }
 }

@@ -1,7 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 use proc_macro::TokenStream;
-use syn::{DeriveInput, Error, parse_macro_input};
+use syn::{DeriveInput, parse_macro_input};
 
 mod errors;
 mod expand;
@@ -84,5 +84,5 @@ mod value;
 #[proc_macro_derive(Task, attributes(task))]
 pub fn derive_task(input: TokenStream) -> TokenStream {
     let input = parse_macro_input!(input as DeriveInput);
-    expand::task(&input).unwrap_or_else(Error::into_compile_error).into()
+    expand::task(&input).unwrap_or_else(|error| expand::refused(&input, &error)).into()
 }

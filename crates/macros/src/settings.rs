@@ -1,6 +1,7 @@
 //! What the attributes of a type say together.
 
-use syn::{DeriveInput, Error, LitStr, Path, Result, parse_quote};
+use proc_macro2::Span;
+use syn::{Attribute, DeriveInput, Error, LitStr, Path, Result, parse_quote};
 
 use crate::parameter::{Parameter, Parameters};
 use crate::value::{self, Delivery};
@@ -20,11 +21,9 @@ pub(crate) struct Settings {
 
 impl Settings {
     pub(crate) fn read(input: &DeriveInput) -> Result<Self> {
-        let attributes =
-            || input.attrs.iter().filter(|attribute| attribute.path().is_ident("task"));
-        let mut given = Parameters::read(attributes());
+        let mut given = Parameters::read(attributes(input));
         if let (true, Some(missing)) = (given.is_whole, missing(&given)) {
-            given.errors.add(match attributes().next() {
+            given.errors.add(match attributes(input).next() {
                 Some(attribute) => Error::new_spanned(attribute, missing),
                 None => Error::new(input.ident.span(), missing),
             });
@@ -34,7 +33,7 @@ impl Settings {
             refuse_what_has_no_place(&mut given, delivery);
         }
         let kind = given.take("kind", value::name);
-        let crate_path = given.take("crate", |one| one.value_by(Path::parse_mod_style));
+        let crate_path = crate_path(&mut given);
         let queue = given.take("queue", value::name);
         let priority = given.take("priority", value::priority);
         let max_retries = given.take("max_retries", value::number);
@@ -42,7 +41,7 @@ impl Settings {
         let timeout_ms = given.take("timeout", value::timeout);
         let accept_loss = given.take("accept_loss", Parameter::flag);
         given.errors.finish(kind.zip(delivery).map(|(kind, delivery)| Self {
-            crate_path: crate_path.unwrap_or_else(|| parse_quote!(::leasehold)),
+            crate_path: crate_path.unwrap_or_else(facade),
             kind,
             delivery,
             queue,
@@ -53,6 +52,35 @@ impl Settings {
             accept_loss,
         }))
     }
+
+    /// Some settings where the attributes are wrong; none where they name the crate wrongly.
+    pub(crate) fn stand_in(input: &DeriveInput) -> Option<Self> {
+        let mut given = Parameters::read(attributes(input));
+        let crate_path = if given.has("crate") { crate_path(&mut given)? } else { facade() };
+        Some(Self {
+            crate_path,
+            kind: LitStr::new("", Span::call_site()),
+            delivery: Delivery::AtMostOnce,
+            queue: None,
+            priority: None,
+            max_retries: None,
+            max_rescues: None,
+            timeout_ms: None,
+            accept_loss: None,
+        })
+    }
+}
+
+fn attributes(input: &DeriveInput) -> impl Iterator<Item = &Attribute> {
+    input.attrs.iter().filter(|attribute| attribute.path().is_ident("task"))
+}
+
+fn crate_path(given: &mut Parameters) -> Option<Path> {
+    given.take("crate", |one| one.value_by(Path::parse_mod_style))
+}
+
+fn facade() -> Path {
+    parse_quote!(::leasehold)
 }
 
 fn missing(given: &Parameters) -> Option<&'static str> {

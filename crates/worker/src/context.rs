@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use leasehold_core::clock::within;
 use leasehold_core::{
-    BackendExt, Bounds, Change, Client, CommitItem, Draft, Event, Fence, Headers, Lease, NewTask,
-    RenewItem, RenewVerdict, Role, TaskRef, Timestamp, To, typed,
+    BackendExt, Bounds, Change, Client, CommitItem, Event, Fence, Headers, IntoDraft, Lease,
+    NewTask, RenewItem, RenewVerdict, Role, TaskRef, Timestamp, To, typed,
 };
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -168,9 +168,9 @@ impl<S> Context<S> {
     /// A failure when the store cannot do it, when the draft names another queue, when a part
     /// of it is not valid, when there are too many, or when the run has ended. A limit group
     /// without a number is found out only by the commit, which then writes a failure instead.
-    pub fn follow_up(&self, task: impl Into<Draft>) -> Result<(), Failure> {
+    pub fn follow_up(&self, task: impl IntoDraft) -> Result<(), Failure> {
         let own = &self.run.lease.task_ref;
-        let (queue, new) = task.into().or_queue(&own.queue).into_parts()?;
+        let (queue, new) = task.into_draft().or_queue(&own.queue).into_parts()?;
         if queue != own.queue {
             return Err(Failure::new(format!(
                 "a follow-up waits in the queue {:?} of its parent, not in {queue:?}: enqueue it \

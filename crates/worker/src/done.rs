@@ -107,6 +107,7 @@ impl IntoDone<AsItIs> for Done {
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl<T: Serialize> IntoDone<AsResult> for T {
     fn into_done(self, bounds: &Bounds) -> Result<Done, Failure> {
         result(&self, bounds)

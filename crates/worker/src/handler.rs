@@ -12,6 +12,7 @@ use leasehold_core::{Capabilities, Delivery, Error, ErrorKind, Payload, Task, ty
 use crate::context::{Context, Run};
 use crate::done::{Done, IntoDone};
 use crate::failure::Failure;
+use crate::signature::{Arguments, Async, Fallible, Function};
 
 /// Code for tasks of one type: `async fn(task: T, cx: Context<App>) -> Result<_, Failure>`,
 /// or a closure of that shape. Implemented for every such function and for nothing else.
@@ -36,12 +37,12 @@ pub trait Handler<S, A>: Send + Sync + 'static {
     ) -> impl Future<Output = Result<Done, Failure>> + Send + 'static;
 }
 
-impl<S, T, R, M, F, Fut> Handler<S, (T, R, M)> for F
+impl<S, A, T, M, F, Fut> Handler<S, (A, T, M)> for F
 where
-    F: Fn(T, Context<S>) -> Fut + Send + Sync + 'static,
-    Fut: Future<Output = Result<R, Failure>> + Send + 'static,
+    F: Function<A, Returned = Fut> + Send + Sync + 'static,
+    A: Arguments<S, T>,
     T: Task,
-    R: IntoDone<M> + Send + 'static,
+    Fut: Async<Output: Fallible<Value: IntoDone<M>>> + Send + 'static,
 {
     type Task = T;
 
@@ -51,8 +52,8 @@ where
         cx: Context<S>,
     ) -> impl Future<Output = Result<Done, Failure>> + Send + 'static {
         let bounds = cx.bounds().clone();
-        let running = self(task, cx);
-        async move { running.await?.into_done(&bounds) }
+        let running = Function::call(self, A::new(task, cx));
+        async move { running.await.result()?.into_done(&bounds) }
     }
 }
 

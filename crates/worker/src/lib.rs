@@ -19,6 +19,7 @@ mod rescuer;
 mod run;
 mod serving;
 mod shutdown;
+mod signature;
 mod signs;
 mod worker;
 
