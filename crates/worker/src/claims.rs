@@ -184,7 +184,8 @@ fn begin(
     let renew_until = after(after(begun, handler.timeout), grace);
     let beat = serving.held.begin(lease, ends, renew_until);
     // An earlier run of the task is still here, and may be for long when it blocks its thread.
-    beat.ok_or(Outcome::Postponed(settings.lease))
+    let later = Backoff::Exponential { first: Duration::from_secs(1), cap: settings.lease };
+    beat.ok_or(Outcome::Postponed(later.delay(lease.attempt)))
 }
 
 impl Body for Claims {

@@ -5,6 +5,7 @@
 //! process that stood still, or a store whose clock jumped.
 
 #![allow(dead_code, reason = "each test file uses a part of the stage")]
+#![allow(clippy::unwrap_used, reason = "a poisoned lock is a test that has failed already")]
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex};
@@ -18,6 +19,10 @@ use leasehold_core::{
     QueueSettings, Queues, Renew, RenewVerdict, StoredTask, TaskRef, Wake, decide,
 };
 use tokio::sync::watch;
+
+pub mod gate;
+pub mod heard;
+pub mod play;
 
 /// A verb of the contract that a worker calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -41,6 +46,8 @@ pub enum Fault {
     Silence,
     /// No answer ever, and it was done.
     SilenceAfter,
+    /// It was done, and the answer waits at the gate until the test opens it.
+    HeldReply,
     /// An error of this kind, and nothing was done.
     Refused(ErrorKind),
     /// The backend's code panics.
@@ -56,6 +63,7 @@ pub struct Staged {
     down: Mutex<HashMap<Verb, Fault>>,
     calls: watch::Sender<HashMap<Verb, usize>>,
     fired: watch::Sender<usize>,
+    gate: gate::Gate,
 }
 
 /// Store, clock and client of one test.
@@ -79,6 +87,7 @@ impl Stage {
             down: Mutex::default(),
             calls: watch::Sender::default(),
             fired: watch::Sender::default(),
+            gate: gate::Gate::default(),
         });
         let client = Client::new(store.clone());
         Self { store, clock, client }
@@ -184,6 +193,11 @@ impl Staged {
                 call.await?;
                 std::future::pending().await
             }
+            Fault::HeldReply => {
+                let reply = call.await;
+                self.gate.pass().await;
+                reply
+            }
             Fault::Refused(kind) => Err(Error::new(kind, "staged")),
             Fault::Panic => panic!("staged"),
         }
@@ -216,6 +230,7 @@ impl Backend for Staged {
     }
 
     async fn renew(&self, request: Renew) -> Result<Vec<Result<RenewVerdict, Error>>, Error> {
+        self.gate.note_renew(&request);
         self.meet(Verb::Renew, self.inner.renew(request)).await
     }
 
