@@ -1,5 +1,5 @@
 //! The only code of core that reads time: [`Timestamp`], [`Clock`], [`ManualClock`], and for
-//! callers' own waiting [`Deadline`] and [`pause`].
+//! callers' own waiting [`within`] and two more that stay inside.
 
 use std::fmt;
 use std::sync::Arc;

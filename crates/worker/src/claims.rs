@@ -1,11 +1,12 @@
 //! Takes leases, no more than handlers can start at once, and starts a handler for each.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use leasehold_core::{
     Backoff, Claim, Claimed, ClaimerId, Entered, Error, ErrorKind, Features, Lease, Outcome,
-    Purpose, Wake,
+    Purpose, Unknown, Wake,
 };
 use tokio::select;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
@@ -199,6 +200,7 @@ impl Body for Claims {
             }
             let Some((asked, claimed)) = self.claim(permits.len()).await else { break };
             let nothing = claimed.leases.is_empty() && !claimed.more;
+            self.serving.found_nothing.store(nothing, Ordering::Relaxed);
             for lease in claimed.leases {
                 self.start(lease, asked, permits.pop()).await;
             }
@@ -221,7 +223,7 @@ impl Body for Claims {
 struct Tickets {
     claimer: ClaimerId,
     seq: u64,
-    /// What to ask for; `None` where the store cannot choose.
+    /// What to ask for; `None` where the store cannot choose, or is not to.
     kinds: Option<Vec<&'static str>>,
 }
 
@@ -229,7 +231,9 @@ impl Tickets {
     fn new(serving: &Serving) -> Self {
         let capabilities = &serving.capabilities;
         let kinds = serving.registry.kinds();
-        let chooses = capabilities.features.contains(Features::KINDS)
+        // What is to be buried has to be handed out first.
+        let chooses = serving.settings.unknown == Unknown::Wait
+            && capabilities.features.contains(Features::KINDS)
             && kinds.len() <= capabilities.bounds.kinds_max;
         Self { claimer: ClaimerId::fresh(), seq: 0, kinds: chooses.then_some(kinds) }
     }

@@ -2,6 +2,7 @@
 
 use std::collections::{HashSet, VecDeque};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use leasehold_core::clock::within;
@@ -17,7 +18,7 @@ use crate::observe::{Notice, Verdict};
 use crate::serving::{Body, CALL_DEADLINE, Serving, Trouble};
 
 /// Most decisions of one call, and most that are taken over while others wait.
-const BATCH_MAX: usize = 100;
+pub(crate) const BATCH_MAX: usize = 100;
 
 /// A call that fails so often in a row is cut up: one decision may spoil the others'.
 const TOGETHER_MAX: u32 = 3;
@@ -221,7 +222,7 @@ impl Body for Commits {
         while self.gather().await {
             self.pick();
             self.send().await;
-            if self.waiting.is_empty() {
+            if self.waiting.is_empty() && self.serving.found_nothing.load(Ordering::Relaxed) {
                 self.serving.idle.notify_one();
             }
         }

@@ -135,7 +135,8 @@ impl<S> Context<S> {
     /// after that; if its lease ends sooner, then sooner, but it is polled once more at least.
     /// What it answers in time is committed, and counts if the claim still does: a success
     /// also as a late one (LH-LATE-1). An error without [`fatal`](crate::FailureExt::fatal) or
-    /// a delay of its own counts as an effect of the cancellation, and spends no retry.
+    /// a delay of its own, told while the lease lasts, counts as an effect of the cancellation:
+    /// the task is given back, and no retry is spent.
     pub async fn cancelled(&self) -> Cancelled {
         let mut told = self.run.cancelled.subscribe();
         let told = told.wait_for(Option::is_some).await.ok().and_then(|why| *why);

@@ -61,6 +61,7 @@ pub struct Health(Arc<Mutex<State>>);
 #[derive(Debug)]
 struct State {
     phase: Phase,
+    drained: bool,
     tally: Tally,
     held: Vec<Arc<Held>>,
     loops: BTreeMap<(String, Loop), Trouble>,
@@ -80,6 +81,9 @@ struct Trouble {
 pub struct Report {
     /// Where it is in its life.
     pub phase: Phase,
+    /// Whether it has stopped, or does so now, because its queues held no unfinished task
+    /// ([`Worker::drain`](crate::Worker::drain)).
+    pub drained: bool,
     /// Handlers that run now.
     pub running: usize,
     /// What it has done so far.
@@ -154,6 +158,7 @@ impl Health {
     pub(crate) fn new() -> Self {
         Self(Arc::new(Mutex::new(State {
             phase: Phase::Idle,
+            drained: false,
             tally: Tally::default(),
             held: Vec::new(),
             loops: BTreeMap::new(),
@@ -176,6 +181,7 @@ impl Health {
         });
         Report {
             phase: state.phase,
+            drained: state.drained,
             running: state.held.iter().map(|held| held.count()).sum(),
             tally: state.tally,
             loops: loops.collect(),
@@ -191,6 +197,10 @@ impl Health {
 
     pub(crate) fn enter(&self, phase: Phase) {
         self.state().phase = phase;
+    }
+
+    pub(crate) fn drained(&self) {
+        self.state().drained = true;
     }
 
     pub(crate) fn serve(&self, queue: &str, held: Arc<Held>) {

@@ -52,13 +52,14 @@ impl Log {
             return;
         }
         let late = matches!(verdict, Verdict::Applied { late: true, .. });
-        let message = change.message.as_str();
+        // Not `message`: that is the name of the line's own text.
+        let why = change.message.as_str();
         match change.to {
             To::Dead(reason) => {
-                tracing::error!(target: "leasehold", %task, kind, %reason, message, "buried");
+                tracing::error!(target: "leasehold", %task, kind, %reason, why, "buried");
             }
             To::Waiting(_) if change.budget == Budget::SpendRetry => {
-                tracing::warn!(target: "leasehold", %task, kind, event = ?change.event, message,
+                tracing::warn!(target: "leasehold", %task, kind, event = ?change.event, why,
                     failures = lease.failures + 1, "failed, and is tried again");
             }
             To::Waiting(_) if change.event == Event::UnknownKind => self.unknown_kind(lease),
@@ -66,7 +67,7 @@ impl Log {
                 tracing::warn!(target: "leasehold", %task, kind, "succeeded late, and it counts");
             }
             _ => {
-                tracing::info!(target: "leasehold", %task, kind, event = ?change.event, message, "ended");
+                tracing::info!(target: "leasehold", %task, kind, event = ?change.event, why, "ended");
             }
         }
     }
@@ -84,7 +85,7 @@ fn rescued(lease: &Lease, change: &Change, verdict: &Verdict) {
     let (task, kind) = (&lease.task_ref, lease.kind.as_str());
     match (verdict, change.to) {
         (Verdict::Applied { .. }, To::Dead(reason)) => {
-            tracing::error!(target: "leasehold", %task, kind, %reason, message = change.message.as_str(),
+            tracing::error!(target: "leasehold", %task, kind, %reason, why = change.message.as_str(),
                 "its worker was lost: buried");
         }
         (Verdict::Applied { .. }, _) => {

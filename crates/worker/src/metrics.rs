@@ -5,18 +5,7 @@ use metrics::counter;
 
 use crate::observe::{Notice, Observer, Verdict};
 
-/// The observer behind the feature `metrics`.
-///
-/// | counter | labels | counts |
-/// |---|---|---|
-/// | `leasehold_claimed_total` | queue, kind | leases taken to run a task |
-/// | `leasehold_decided_total` | queue, kind, event, verdict | decisions of runs, by what became of them |
-/// | `leasehold_late_successes_total` | queue, kind | successes that counted after a rescue had come |
-/// | `leasehold_lost_total` | queue, kind | runs that lost their lease and were dropped |
-/// | `leasehold_rescues_total` | queue, kind, verdict | decisions about lapsed leases |
-/// | `leasehold_dead_letters_total` | queue, kind, reason | tasks that became dead letters |
-/// | `leasehold_purged_total` | queue | finished tasks that left |
-/// | `leasehold_loop_errors_total` | queue, loop | calls of background loops that failed |
+/// The observer behind the feature `metrics`; the crate's front page lists its counters.
 #[derive(Debug)]
 pub(crate) struct Metrics;
 

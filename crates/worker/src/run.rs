@@ -70,6 +70,7 @@ async fn work(
         }
     }
     let entered = watched.entered;
+    let over = watched.signs.is_over();
     // A value of the handler's that panics as it is dropped must not take the outcome along.
     if let Err(message) = span.in_scope(|| caught(|| drop(watched))) {
         answer.get_or_insert(Err(message));
@@ -85,8 +86,9 @@ async fn work(
         }),
         (Some(Err(message)), _) => Some(Outcome::Panicked { message }),
         (Some(Ok(Err(failure))), None) => Some(failed(failure)),
-        // It failed because it was cancelled, or so it has to be taken.
-        (Some(Ok(Err(failure))), Some(why)) if failure.is_plain() => {
+        // It failed because it was cancelled, or so it has to be taken while the lease lasts;
+        // after that it is told as what it is, and the store has the last word.
+        (Some(Ok(Err(failure))), Some(why)) if failure.is_plain() && !over => {
             given_up(why, entered).or_else(|| Some(failed(failure)))
         }
         (Some(Ok(Err(failure))), Some(_)) => Some(failed(failure)),

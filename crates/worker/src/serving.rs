@@ -2,6 +2,7 @@
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use futures_util::FutureExt;
@@ -21,7 +22,8 @@ use crate::observe::{Notice, Observers};
 const BACKOFF: Backoff =
     Backoff::Exponential { first: Duration::from_millis(100), cap: Duration::from_secs(5) };
 
-/// How long a call may take.
+/// How long a call may take. A store that is only busy answers in the end, and whoever asks it
+/// anew stands last in its line: so it is longer than a store waits for a lock.
 pub(crate) const CALL_DEADLINE: Duration = Duration::from_secs(10);
 
 /// The longest time that a cancelled handler is given.
@@ -72,7 +74,10 @@ pub(crate) struct Serving {
     pub(crate) observers: Observers,
     pub(crate) health: Health,
     pub(crate) phase: watch::Receiver<Phase>,
-    /// Told when the queue had nothing to claim, and when the last decision was written.
+    /// Whether the last claim brought nothing.
+    pub(crate) found_nothing: AtomicBool,
+    /// Told when a claim brought nothing, and from then on when the last decision was written:
+    /// before that the queue cannot be drained, and to count its tasks would be for nothing.
     pub(crate) idle: Arc<Notify>,
     /// Whether decisions can be written: while they cannot, nothing more is begun.
     pub(crate) writable: watch::Sender<bool>,

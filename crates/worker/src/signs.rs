@@ -52,6 +52,11 @@ impl Signs {
         }
     }
 
+    /// Whether the lease is over, so that somebody else may have taken the task.
+    pub(crate) fn is_over(&self) -> bool {
+        now() >= self.life.borrow().ends
+    }
+
     /// Comes back when the reason may be another.
     ///
     /// It is not subject to the runtime's budget for one task: a handler that never waits uses

@@ -1,8 +1,9 @@
 //! [`Worker`]: handlers for some kinds of tasks, and the loops that feed them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::pin::Pin;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::task::{self, Poll};
 use std::time::Duration;
 
@@ -14,7 +15,7 @@ use tokio::time::timeout;
 
 use crate::claims::Claims;
 use crate::clock;
-use crate::commits::Commits;
+use crate::commits::{BATCH_MAX, Commits};
 use crate::handler::{Handler, Registered, Registry};
 use crate::health::{Health, Phase, Report, Stops};
 use crate::held::Held;
@@ -47,14 +48,15 @@ const DROP: Duration = Duration::from_secs(1);
 /// | [`rescue_every`](Self::rescue_every) | 1 s | how often lapsed leases are looked for |
 /// | [`purge_every`](Self::purge_every) | 60 s | how often finished tasks are purged |
 ///
-/// It serves the queues of its handlers' types, and those that [`queue`](Self::queue) adds.
-/// `S` is the state that handlers see in their [`Context`](crate::Context).
+/// It serves the queues of its handlers' types, and those that [`queue`](Self::queue) adds;
+/// after [`only_queues`](Self::only_queues) those that are named there, and no other. `S` is the state that handlers see in their [`Context`](crate::Context).
 #[must_use = "a worker does nothing until it runs"]
 pub struct Worker<S = ()> {
     client: Client,
     state: Arc<S>,
     handlers: Vec<Registered>,
-    queues: BTreeMap<String, Option<usize>>,
+    queues: BTreeMap<String, usize>,
+    only: Option<BTreeSet<String>>,
     concurrency: usize,
     settings: Settings,
     observers: Observers,
@@ -75,6 +77,7 @@ impl Worker<()> {
             state: Arc::new(()),
             handlers: Vec::new(),
             queues: BTreeMap::new(),
+            only: None,
             concurrency: 10,
             settings: Settings {
                 lease: Duration::from_secs(30),
@@ -99,6 +102,7 @@ impl<S: Send + Sync + 'static> Worker<S> {
             state: Arc::new(state),
             handlers: self.handlers,
             queues: self.queues,
+            only: self.only,
             concurrency: self.concurrency,
             settings: self.settings,
             observers: self.observers,
@@ -116,7 +120,15 @@ impl<S: Send + Sync + 'static> Worker<S> {
 
     /// Serves this queue too, or gives a queue its own number of handlers at once, 1 or more.
     pub fn queue(mut self, name: impl Into<String>, concurrency: usize) -> Self {
-        self.queues.insert(name.into(), Some(concurrency));
+        self.queues.insert(name.into(), concurrency);
+        self
+    }
+
+    /// Serves these queues and no other, not even those of its handlers' types: for a process
+    /// that takes a part of the work, or for queues whose names are not known to the types. A
+    /// queue without a number of its own ([`queue`](Self::queue)) has the common one.
+    pub fn only_queues<Q: Into<String>>(mut self, names: impl IntoIterator<Item = Q>) -> Self {
+        self.only = Some(names.into_iter().map(Into::into).collect());
         self
     }
 
@@ -172,9 +184,7 @@ impl<S: Send + Sync + 'static> Worker<S> {
     }
 
     /// Buries tasks of a kind that has no handler here, instead of leaving them to a worker
-    /// that has one. Only for a queue that nobody else serves.
-    ///
-    /// It needs a store that hands out all kinds: one that can choose is never asked for others.
+    /// that has one. Only for queues that nobody else serves.
     pub fn bury_unknown_kinds(mut self) -> Self {
         self.settings.unknown = Unknown::Bury;
         self
@@ -229,7 +239,7 @@ impl<S: Send + Sync + 'static> Worker<S> {
 
     /// Works until its queues hold no unfinished task, whoever holds it and however late it
     /// is due, or until a signal as in [`run`](Self::run). For programs that end with their
-    /// work.
+    /// work; [`Report::drained`] tells whether it came to that.
     ///
     /// # Errors
     /// As [`run`](Self::run).
@@ -249,9 +259,10 @@ impl<S: Send + Sync + 'static> Worker<S> {
     /// # Cancel safety
     /// As [`run_until`](Self::run_until).
     pub async fn drain_until(self, stop: impl Future<Output = ()>) -> Result<Report, Error> {
+        let health = self.health();
         let either = |servings| async move {
             tokio::select! {
-                () = drained(servings) => {}
+                () = drained(servings) => health.drained(),
                 () = stop => {}
             }
         };
@@ -291,7 +302,7 @@ impl<S: Send + Sync + 'static> Worker<S> {
                 return Err(Error::invalid(format!("a {what} every {every:?} is less than 10 ms")));
             }
         }
-        let handlers = self.queues.values().flatten().chain([&self.concurrency]);
+        let handlers = self.queues.values().chain([&self.concurrency]);
         for handlers in handlers {
             if !(1..=CONCURRENCY_MAX).contains(handlers) {
                 return Err(Error::invalid(format!(
@@ -299,7 +310,11 @@ impl<S: Send + Sync + 'static> Worker<S> {
                 )));
             }
         }
-        self.queues.keys().try_for_each(|queue| bounds.check_name("queue", queue))
+        if self.only.as_ref().is_some_and(BTreeSet::is_empty) {
+            return Err(Error::invalid("a worker that serves only the queues of an empty list"));
+        }
+        let mut queues = self.queues.keys().chain(self.only.iter().flatten());
+        queues.try_for_each(|queue| bounds.check_name("queue", queue))
     }
 }
 
@@ -329,13 +344,14 @@ impl Started {
         capabilities.check_contract()?;
         worker.check(&capabilities.bounds)?;
         let registry = Arc::new(Registry::new(worker.handlers, &capabilities)?);
-        let mut queues = worker.queues;
-        for queue in registry.queues() {
-            queues.entry(queue.to_owned()).or_default();
-        }
+        let own = worker.queues;
+        let served = worker.only.unwrap_or_else(|| {
+            own.keys().cloned().chain(registry.queues().map(str::to_owned)).collect()
+        });
         let (phase, now) = watch::channel(Phase::Working);
         let idle = Arc::new(Notify::new());
-        let servings = queues.into_iter().map(|(queue, own)| {
+        let servings = served.into_iter().map(|queue| {
+            let concurrency = own.get(&queue).copied().unwrap_or(worker.concurrency);
             let serving = Serving {
                 store: store.clone(),
                 client: worker.client.clone(),
@@ -347,10 +363,11 @@ impl Started {
                 observers: worker.observers.clone(),
                 health: worker.health.clone(),
                 phase: now.clone(),
+                found_nothing: AtomicBool::new(false),
                 idle: idle.clone(),
                 writable: watch::Sender::new(true),
             };
-            (Arc::new(serving), own.unwrap_or(worker.concurrency))
+            (Arc::new(serving), concurrency)
         });
         let (servings, health) = (servings.collect(), worker.health);
         Ok(Self { servings, health, phase, settings: worker.settings })
@@ -365,7 +382,7 @@ impl Started {
         let servings: Vec<_> = self.servings.iter().map(|(serving, _)| serving.clone()).collect();
         for (serving, concurrency) in self.servings {
             self.health.serve(&serving.queue, serving.held.clone());
-            let (decided, decisions) = mpsc::channel(concurrency);
+            let (decided, decisions) = mpsc::channel(concurrency.max(BATCH_MAX));
             let claims = Claims::new(serving.clone(), concurrency, decided.clone());
             work.spawn(supervise(serving.clone(), claims));
             work.spawn(supervise(serving.clone(), Rescuer::new(serving.clone(), decided)));

@@ -20,9 +20,12 @@ use leasehold_core::{
 };
 use tokio::sync::watch;
 
+pub mod captured;
+pub mod desk;
 pub mod gate;
 pub mod heard;
 pub mod play;
+pub mod working;
 
 /// A verb of the contract that a worker calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -64,6 +67,7 @@ pub struct Staged {
     calls: watch::Sender<HashMap<Verb, usize>>,
     fired: watch::Sender<usize>,
     gate: gate::Gate,
+    desk: desk::Desk,
 }
 
 /// Store, clock and client of one test.
@@ -88,6 +92,7 @@ impl Stage {
             calls: watch::Sender::default(),
             fired: watch::Sender::default(),
             gate: gate::Gate::default(),
+            desk: desk::Desk::default(),
         });
         let client = Client::new(store.clone());
         Self { store, clock, client }
@@ -174,6 +179,7 @@ impl Staged {
         call: impl Future<Output = Result<T, Error>> + Send,
     ) -> Result<T, Error> {
         self.calls.send_modify(|calls| *calls.entry(verb).or_default() += 1);
+        self.desk.passes(verb).await;
         let next = self
             .faults
             .lock()
@@ -226,6 +232,7 @@ impl Backend for Staged {
             Purpose::Run => Verb::Run,
             Purpose::Rescue => Verb::Rescue,
         };
+        self.desk.note_claim(&request);
         self.meet(verb, self.inner.claim(request)).await
     }
 
@@ -235,7 +242,8 @@ impl Backend for Staged {
     }
 
     async fn commit(&self, request: Commit) -> Result<Vec<Result<CommitVerdict, Error>>, Error> {
-        self.meet(Verb::Commit, self.inner.commit(request)).await
+        self.desk.note_commit(&request);
+        self.meet(Verb::Commit, self.commit_items(request)).await
     }
 
     async fn get(&self, request: Get) -> Result<Found, Error> {

@@ -1,0 +1,95 @@
+//! What a test's own thread says by `tracing`.
+
+use std::fmt::{Debug, Write};
+use std::sync::{Arc, Mutex, OnceLock};
+
+use tracing::field::{Field, Visit};
+use tracing::span::{Attributes, Id, Record};
+use tracing::subscriber::{DefaultGuard, Subscriber, set_default};
+use tracing::{Dispatch, Event, Metadata};
+
+/// Writes down what is said while it lives, as `LEVEL text name=value ...`, and `TWICE name`
+/// for a name that comes twice in a line, as a reader of JSON would see one of the two only.
+pub struct Captured {
+    lines: Arc<Mutex<Vec<String>>>,
+    _until_dropped: DefaultGuard,
+}
+
+impl Captured {
+    pub fn start() -> Self {
+        // With a single subscriber in the process, a line that another thread says first, where
+        // nobody listens, would be taken for one that nobody ever wants.
+        static ANOTHER: OnceLock<Dispatch> = OnceLock::new();
+        ANOTHER.get_or_init(|| Dispatch::new(Ear(Arc::default())));
+        let lines = Arc::<Mutex<Vec<String>>>::default();
+        let guard = set_default(Ear(lines.clone()));
+        Self { lines, _until_dropped: guard }
+    }
+
+    pub fn lines(&self) -> Vec<String> {
+        self.lines.lock().unwrap().clone()
+    }
+
+    /// The lines that say this.
+    pub fn with(&self, text: &str) -> Vec<String> {
+        let mut lines = self.lines();
+        lines.retain(|line| line.split_once(' ').is_some_and(|(_, rest)| rest.starts_with(text)));
+        lines
+    }
+}
+
+struct Ear(Arc<Mutex<Vec<String>>>);
+
+impl Subscriber for Ear {
+    fn enabled(&self, _: &Metadata<'_>) -> bool {
+        true
+    }
+
+    fn new_span(&self, span: &Attributes<'_>) -> Id {
+        let mut line = Line::default();
+        span.record(&mut line);
+        let text = format!("SPAN {}{}", span.metadata().name(), line.fields);
+        self.0.lock().unwrap().push(text);
+        Id::from_u64(1)
+    }
+
+    fn record(&self, _: &Id, _: &Record<'_>) {}
+
+    fn record_follows_from(&self, _: &Id, _: &Id) {}
+
+    fn event(&self, event: &Event<'_>) {
+        let mut line = Line::default();
+        event.record(&mut line);
+        let text = format!("{} {}{}", event.metadata().level(), line.text, line.fields);
+        let names: Vec<_> = event.fields().map(|field| field.name()).collect();
+        let twice = (1..names.len()).filter(|at| names[..*at].contains(&names[*at]));
+        let mut lines = self.0.lock().unwrap();
+        lines.extend(twice.map(|at| format!("TWICE {}", names[at])));
+        lines.push(text);
+    }
+
+    fn enter(&self, _: &Id) {}
+
+    fn exit(&self, _: &Id) {}
+}
+
+#[derive(Default)]
+struct Line {
+    text: String,
+    fields: String,
+}
+
+impl Visit for Line {
+    fn record_str(&mut self, field: &Field, value: &str) {
+        self.record_debug(field, &format_args!("{value}"));
+    }
+
+    fn record_debug(&mut self, field: &Field, value: &dyn Debug) {
+        let written = match field.name() {
+            // A field of this name is the event's own text, or a value that is called so.
+            "message" if self.text.is_empty() => write!(self.text, "{value:?}"),
+            name => write!(self.fields, " {name}={value:?}"),
+        };
+        written.expect("a string takes all");
+    }
+}
