@@ -1,6 +1,9 @@
-//! The facade: which URL opens which store, and what a URL that opens none is told.
+//! The facade: which URL opens which store, what a URL that opens none is told, and how one is
+//! shown.
 
-use leasehold::{BackendExt, Delivery, EnqueueVerdict, Error, ErrorKind, NewTask, connect};
+use leasehold::{
+    BackendExt, Delivery, EnqueueVerdict, Error, ErrorKind, NewTask, connect, redacted,
+};
 
 /// The one sentence that a URL is refused with, and its kind.
 async fn refusal(url: &str) -> (ErrorKind, String) {
@@ -56,6 +59,7 @@ async fn no_error_shows_a_password() {
     for url in urls {
         let (_, sentence) = refusal(url).await;
         assert!(!sentence.contains("hunter2"), "{url}: {sentence}");
+        assert!(!redacted(url).contains("hunter2"), "{url}: {}", redacted(url));
     }
 }
 
@@ -168,5 +172,60 @@ mod sqlite {
             assert_eq!(sentence.lines().count(), 1, "{url}: {sentence}");
         }
         assert!(!missing.exists());
+    }
+}
+
+#[test]
+fn a_url_is_shown_without_its_secrets() {
+    let table = [
+        ("memory:", "memory:"),
+        ("memory://", "memory://"),
+        ("sqlite:tasks.db", "sqlite:tasks.db"),
+        ("sqlite:/srv/a@b:c/100%25.db", "sqlite:/srv/a@b:c/100%25.db"),
+        ("sqlite:///srv/a@b/tasks.db", "sqlite:///srv/a@b/tasks.db"),
+        ("SQLite:räksmörgås#1.db?synchronous=full", "SQLite:räksmörgås#1.db?synchronous=full"),
+        ("sqlite:two\nlines\u{85}.db", "sqlite:two%0Alines%C2%85.db"),
+        ("sqlite:tasks.db?", "sqlite:tasks.db?"),
+        ("sqlite:tasks.db?synchronous=normal&key=s3", "sqlite:tasks.db?synchronous=normal&***"),
+        ("sqlite:tasks.db?synchronous=s3", "sqlite:tasks.db?***"),
+        ("sqlite://ada:s3@localhost/tasks.db", "sqlite://***@localhost/tasks.db"),
+        ("sqlite://s3@tasks.db?key=s3", "sqlite://***@tasks.db?***"),
+        ("postgres://ada:s3@db.example:5432/tasks", "postgres://***@db.example:5432/tasks"),
+        ("postgres://ada:s3@a:1,b:2/tasks", "postgres://***@a:1,b:2/tasks"),
+        ("postgres://db/tasks?user=ada&password=s3", "postgres://db/tasks?***&***"),
+        ("postgres://db/tasks?password=a&s3", "postgres://db/tasks?***&***"),
+        ("postgres://db/tasks#s3", "postgres://db/tasks#***"),
+        ("mysql://ada@/tasks", "mysql://***@/tasks"),
+        ("redis://:s3@[::1]:6379/0", "redis://***@[::1]:6379/0"),
+        ("redis://[fe80::1%25eth0]/0", "redis://[fe80::1%25eth0]/0"),
+        ("rediss://s%40%3A3@cache", "rediss://***@cache"),
+        ("mongodb+srv://ada:s3@db/tasks", "mongodb+srv://***@db/tasks"),
+        // A password with a character that ends something, or that something was forgotten of.
+        ("postgres://ada:p@s3@db/tasks", "postgres://***@db/tasks"),
+        ("postgres://ada:p/s3@db/tasks", "postgres://***"),
+        ("postgres://ada:1/s3@db/tasks", "postgres://***"),
+        ("postgres://ada:1?s3@db/tasks", "postgres://***"),
+        ("postgres://ada:1#s3@db/tasks", "postgres://***"),
+        ("postgres://ada:1/s3%40db/tasks", "postgres://***"),
+        ("postgres://ada%3As3%40db/tasks", "postgres://***"),
+        ("postgres://ada:s3/tasks", "postgres://***"),
+        ("postgres://[ada:s3", "postgres://***"),
+        ("postgres://[s3#]/tasks", "postgres://***"),
+        ("postgres://[s3!]/tasks", "postgres://***"),
+        ("postgres://[::1]s3/tasks", "postgres://***"),
+        ("postgres:ada:s3@db", "***"),
+        ("ada:s3@db:5432/tasks", "***"),
+        ("ada s3://db", "***"),
+        ("memory:s3", "***"),
+        ("host=db password=s3", "***"),
+        ("C:\\s3\\tasks.db", "***"),
+        ("tasks.db", "***"),
+        (":", "***"),
+        ("://", "***"),
+        ("", "***"),
+    ];
+    for (url, shown) in table {
+        assert_eq!(redacted(url), shown, "{url}");
+        assert!(!redacted(url).contains("s3"), "{url}");
     }
 }

@@ -9,10 +9,10 @@ use std::thread;
 use etcetera::BaseStrategy;
 use lexopt::prelude::*;
 
-use crate::failure::Failure;
+use crate::trouble::Trouble;
 
-/// Most handlers of one process: all their leases are renewed by one call.
-pub const WORKERS_MAX: usize = 500;
+/// Most handlers of one process.
+const WORKERS_MAX: usize = 500;
 
 pub const HELP: &str = "\
 Measures every file of a folder (SHA-256, bytes, lines, compressed size) by one durable
@@ -37,12 +37,6 @@ else goes to stderr: a bar on a terminal, else a line for each success: ok PATH.
 Exit code: 0 done, also with dead letters; 1 the store failed; 2 bad input; 130 Ctrl-C.
 ";
 
-/// What the command line asks for.
-pub enum Asked {
-    Help,
-    Run(Args),
-}
-
 /// A run that can be tried: the folder is there, the numbers are in range.
 pub struct Args {
     /// Canonical, so that one folder has one queue.
@@ -53,70 +47,70 @@ pub struct Args {
 }
 
 impl Args {
-    /// Reads the arguments of this process.
-    pub fn read() -> Result<Asked, Failure> {
+    /// Reads the arguments of this process; none when they ask for help.
+    pub fn read() -> Result<Option<Self>, Trouble> {
         let (mut dir, mut url, mut workers, mut fresh) = (None, None, None, false);
         let mut parser = lexopt::Parser::from_env();
         while let Some(argument) = parser.next().map_err(see_help)? {
             match argument {
-                Long("help") | Short('h') => return Ok(Asked::Help),
+                Long("help") | Short('h') => return Ok(None),
                 Long("url") => url = Some(text(parser.value().map_err(see_help)?)?),
                 Long("workers") => workers = Some(number(parser.value().map_err(see_help)?)?),
                 Long("fresh") => fresh = true,
                 Value(value) if dir.is_none() => dir = Some(PathBuf::from(value)),
                 Value(value) => {
                     let what = format!("one folder at a time, and {value:?} is a second one");
-                    return Err(Failure::Asked(what));
+                    return Err(Trouble::asked(what));
                 }
                 other => return Err(see_help(other.unexpected())),
             }
         }
-        Ok(Asked::Run(Self {
+        Ok(Some(Self {
             dir: folder(dir.map_or_else(default_folder, Ok)?)?,
             url: url.map_or_else(default_url, Ok)?,
-            workers: workers.unwrap_or_else(cores).min(WORKERS_MAX),
+            workers: workers.unwrap_or_else(cores),
             fresh,
         }))
     }
 }
 
-fn see_help(error: lexopt::Error) -> Failure {
-    Failure::Asked(format!("{error}; --help lists what there is"))
+fn see_help(error: lexopt::Error) -> Trouble {
+    Trouble::asked(format!("{error}; --help lists what there is"))
 }
 
-fn text(value: OsString) -> Result<String, Failure> {
-    value.into_string().map_err(|_| Failure::Asked("the URL is not UTF-8".to_owned()))
+fn text(value: OsString) -> Result<String, Trouble> {
+    value.into_string().map_err(|_| Trouble::asked("the URL is not UTF-8".to_owned()))
 }
 
-fn number(value: OsString) -> Result<usize, Failure> {
+fn number(value: OsString) -> Result<usize, Trouble> {
     let number = value.to_str().and_then(|value| value.parse().ok());
     number.filter(|number| (1..=WORKERS_MAX).contains(number)).ok_or_else(|| {
-        Failure::Asked(format!("--workers takes a number from 1 to {WORKERS_MAX}, not {value:?}"))
+        Trouble::asked(format!("--workers takes a number from 1 to {WORKERS_MAX}, not {value:?}"))
     })
 }
 
-fn folder(dir: PathBuf) -> Result<PathBuf, Failure> {
+fn folder(dir: PathBuf) -> Result<PathBuf, Trouble> {
     let canonical = fs::canonicalize(&dir).map_err(|error| {
-        Failure::Asked(format!("the folder {dir:?} cannot be read ({error}): name another"))
+        Trouble::asked(format!("the folder {dir:?} cannot be read ({error}): name another"))
     })?;
     if !canonical.is_dir() {
-        return Err(Failure::Asked(format!("{dir:?} is not a folder: name the one it is in")));
+        return Err(Trouble::asked(format!("{dir:?} is not a folder: name the one it is in")));
     }
     Ok(canonical)
 }
 
 /// The repository that the user stands in: what `cargo run` was called in, not where the
 /// example was built.
-fn default_folder() -> Result<PathBuf, Failure> {
+fn default_folder() -> Result<PathBuf, Trouble> {
     let here = env::current_dir().map_err(|error| {
-        Failure::Asked(format!("there is no current folder ({error}): name a folder"))
+        Trouble::asked(format!("there is no current folder ({error}): name a folder"))
     })?;
     let repository = here.ancestors().find(|folder| folder.join(".git").exists());
     Ok(repository.map(Path::to_owned).unwrap_or(here))
 }
 
-fn default_url() -> Result<String, Failure> {
-    let unusable = |why: String| Failure::Asked(format!("{why}: name a store with --url"));
+fn default_url() -> Result<String, Trouble> {
+    let unusable = |why: String| Trouble::asked(format!("{why}: name a store with --url"));
     let base = etcetera::choose_base_strategy()
         .map_err(|error| unusable(format!("there is no cache folder ({error})")))?;
     let folder = base.cache_dir().join("leasehold");
@@ -129,5 +123,5 @@ fn default_url() -> Result<String, Failure> {
 }
 
 fn cores() -> usize {
-    thread::available_parallelism().map_or(1, usize::from)
+    thread::available_parallelism().map_or(1, usize::from).min(WORKERS_MAX)
 }

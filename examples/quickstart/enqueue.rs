@@ -4,15 +4,14 @@ use std::collections::HashSet;
 use std::time::Duration;
 
 use leasehold::{
-    Backoff, Bounds, Commit, CommitItem, CommitVerdict, Configure, Delivery, Enqueue,
-    EnqueueVerdict, Error, Filter, Guard, Intervention, Keep, List, NewTask, Operator, Purge,
-    Retention, RetryPolicy, StoredTask, decide,
+    BackendExt, Backoff, Bounds, CommitVerdict, Configure, Draft, Error, Filter, Intervention,
+    List, Operator, Purge, Receipt, RetryPolicy,
 };
 
-use crate::failure::Failure;
 use crate::files::{FilePath, Found};
-use crate::handler::KIND;
+use crate::measure::Measure;
 use crate::session::{Session, again};
+use crate::trouble::Trouble;
 
 /// Most tasks of one call.
 const BATCH_MAX: usize = 500;
@@ -21,82 +20,65 @@ const BATCH_MAX: usize = 500;
 const KEPT: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// Enqueues a task for each file that has none; with `fresh` also sends finished ones back.
-pub async fn enqueue(session: &Session, found: Found, fresh: bool) -> Result<(), Failure> {
-    let bounds = session.store.capabilities().bounds;
-    let tasks: Vec<_> = found.iter().map(|file| new_task(file, &bounds)).collect();
+pub async fn enqueue(session: &Session, found: &Found, fresh: bool) -> Result<(), Trouble> {
+    let Session { client, queue, progress } = session;
     settle(session).await?;
-    let mut back = 0;
-    if fresh {
-        back = send_back(session, tasks.iter().map(|task| task.id.as_str()).collect()).await?;
-    }
-    let mut new = 0;
-    for batch in tasks.chunks(BATCH_MAX) {
-        let request = Enqueue::new(session.queue.as_str(), batch.to_vec());
-        for verdict in again(|| session.store.enqueue(request.clone())).await? {
-            match verdict {
-                EnqueueVerdict::Enqueued { .. } => new += 1,
-                // This file has its task already, finished or not.
-                EnqueueVerdict::Duplicate { .. } => {}
-            }
-        }
-    }
-    let unfinished = session.unfinished().await?;
-    session.progress.line(&format!(
-        "quickstart: {} files, {new} new, {back} sent back, {unfinished} to do, queue {}",
-        found.len(),
-        session.queue
+    let bounds = client.store().capabilities().bounds;
+    let back = if fresh { send_back(session, found, &bounds).await? } else { 0 };
+    let drafts = || found.iter().map(|file| draft(file, queue, &bounds));
+    let receipts = again(|| client.enqueue_many(drafts())).await?;
+    // The others have their task already, finished or not.
+    let new = receipts.iter().filter(|receipt| matches!(receipt, Receipt::Enqueued(_))).count();
+    let (files, to_do) = (found.len(), session.counts().await?.unfinished());
+    progress.line(&format!(
+        "quickstart: {files} files, {new} new, {back} sent back, {to_do} to do, queue {queue}"
     ));
     Ok(())
 }
 
-fn new_task(file: &FilePath, bounds: &Bounds) -> NewTask {
-    let payload = serde_json::to_vec(file).expect("a path is always JSON");
-    // Ten, so that one may kill this program as often as one likes to watch it come back.
-    let delivery = Delivery::AtLeastOnce { max_rescues: 10 };
+fn draft(file: &FilePath, queue: &str, bounds: &Bounds) -> Draft {
     // Short, since a file that is gone stays gone, and somebody waits for the end.
     let backoff =
         Backoff::Exponential { first: Duration::from_millis(200), cap: Duration::from_secs(1) };
-    NewTask::new(KIND, payload, delivery)
-        .with_id(file.id(bounds))
-        .with_retry(RetryPolicy::at_most(3).with_backoff(backoff))
-        .with_retention(Retention::default().with_succeeded(Keep::For(KEPT)))
+    Draft::new(&Measure(file.clone()))
+        .queue(queue)
+        .id(file.id(bounds))
+        .retry(RetryPolicy::at_most(3).with_backoff(backoff))
+        .keep_success(KEPT)
 }
 
 /// Lets go of what has been kept for long enough, so that it can be enqueued anew.
 async fn settle(session: &Session) -> Result<(), Error> {
+    let store = session.client.store();
     // A finished task stays for a day, which is memory enough of its id (LH-ENQ-9).
     let request = Configure::new(session.queue.as_str()).with_id_memory(Duration::ZERO);
-    let _ = again(|| session.store.configure(request.clone())).await?;
+    let _ = again(|| store.configure(request.clone())).await?;
     let mut more = true;
     while more {
         let request = Purge::new(session.queue.as_str(), BATCH_MAX);
-        more = again(|| session.store.purge(request.clone())).await?.more;
+        more = again(|| store.purge(request.clone())).await?.more;
     }
     Ok(())
 }
 
 /// Redrives every finished task, and deletes those whose file is gone. Each is a decision on
 /// the task as it was seen: if it has moved on since, nothing happens to it (LH-OPER-1).
-async fn send_back(session: &Session, files: HashSet<&str>) -> Result<u64, Error> {
+async fn send_back(session: &Session, found: &Found, bounds: &Bounds) -> Result<u64, Error> {
+    let store = session.client.store();
+    let files: HashSet<_> = found.iter().map(|file| file.id(bounds)).collect();
     let by = Operator::new("quickstart", "asked for by --fresh");
     let mut list = List::new(session.queue.as_str(), Filter::all(), BATCH_MAX);
     let mut back = 0;
     loop {
-        let page = again(|| session.store.list(list.clone())).await?;
-        let finished = page.tasks.iter().filter(|task| task.state.is_finished());
-        let items: Result<Vec<_>, Error> = finished.map(|task| item(task, &files, &by)).collect();
-        let request = Commit::new(items?);
-        let replies = again(|| session.store.commit(request.clone())).await?;
-        for (item, reply) in request.items.iter().zip(replies) {
-            match reply? {
-                CommitVerdict::Applied(_) | CommitVerdict::Replayed => {
-                    back += u64::from(item.change.is_redrive());
-                }
-                // Another process does the same.
-                CommitVerdict::Stale { .. } | CommitVerdict::Gone => {}
-                CommitVerdict::Conflict(other) => {
-                    session.progress.line(&format!("{} stands aside for {other}", item.guard.task));
-                }
+        let page = again(|| store.list(list.clone())).await?;
+        for task in page.tasks.iter().filter(|task| task.state.is_finished()) {
+            let is_there = files.contains(&task.task_ref.id);
+            let act = if is_there { Intervention::Redrive } else { Intervention::Delete };
+            match again(|| store.intervene(task, act.clone(), &by)).await? {
+                CommitVerdict::Applied(_) => back += u64::from(is_there),
+                // Another process does the same. No task here has a key to conflict about.
+                CommitVerdict::Replayed | CommitVerdict::Stale { .. } => {}
+                CommitVerdict::Gone | CommitVerdict::Conflict(_) => {}
             }
         }
         match page.next {
@@ -104,11 +86,4 @@ async fn send_back(session: &Session, files: HashSet<&str>) -> Result<u64, Error
             None => return Ok(back),
         }
     }
-}
-
-fn item(task: &StoredTask, files: &HashSet<&str>, by: &Operator) -> Result<CommitItem, Error> {
-    let is_there = files.contains(task.task_ref.id.as_str());
-    let act = if is_there { Intervention::Redrive } else { Intervention::Delete };
-    let change = decide::intervene(task, act, by)?;
-    Ok(CommitItem::new(Guard::new(task.task_ref.clone(), task.fence), change))
 }

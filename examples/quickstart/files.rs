@@ -4,16 +4,16 @@ use std::io::{self, Write};
 use std::path::{Component, Path, PathBuf};
 
 use ignore::{DirEntry, WalkBuilder};
-use leasehold::{Bounds, Lease, StoredTask};
+use leasehold::{Bounds, Payload, TaskRef, typed};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use crate::failure::Failure;
+use crate::trouble::Trouble;
 
 /// Paths under the folder, sorted.
 pub type Found = Vec<FilePath>;
 
-/// A file's path under the folder: the payload of its task, as JSON.
+/// A file's path under the folder: what its task carries.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct FilePath {
     /// With `/` between its parts; only for people to read where `raw` is set.
@@ -25,7 +25,7 @@ pub struct FilePath {
 
 /// Every regular file that git would not ignore, without hidden folders and symlinks. What
 /// cannot be looked into is told on stderr and left out.
-pub fn find(dir: &Path) -> Result<Found, Failure> {
+pub fn find(dir: &Path) -> Result<Found, Trouble> {
     let walk = WalkBuilder::new(dir)
         .hidden(false)
         .ignore(false)
@@ -62,7 +62,8 @@ impl FilePath {
             _ => None,
         });
         let path = parts.collect::<Vec<_>>().join("/");
-        let raw = relative.to_str().is_none().then(|| raw_bytes(relative));
+        let raw =
+            relative.to_str().is_none().then(|| relative.as_os_str().as_encoded_bytes().to_owned());
         Self { path, raw }
     }
 
@@ -82,20 +83,12 @@ impl FilePath {
             Some(raw) => hex(&Sha256::digest(raw)),
         }
     }
-
-    /// What people call the file of a lease: its path, or the task's id if that is unreadable.
-    pub fn name_of_lease(lease: &Lease) -> String {
-        name(lease.payload.as_bytes(), &lease.task_ref.id)
-    }
-
-    /// What people call the file of a task.
-    pub fn name_of_task(task: &StoredTask) -> String {
-        name(task.payload.as_bytes(), &task.task_ref.id)
-    }
 }
 
-fn name(payload: &[u8], id: &str) -> String {
-    let path = serde_json::from_slice(payload).map_or(id.to_owned(), |file: FilePath| file.path);
+/// What people call a task: its file's path, or its id if the payload is unreadable.
+pub fn name(task: &TaskRef, payload: &Payload) -> String {
+    let file: Result<FilePath, _> = typed::from_json(payload, "the payload");
+    let path = file.map_or(task.id.clone(), |file| file.path);
     // One line a file, whatever its name is.
     if path.chars().any(char::is_control) { format!("{path:?}") } else { path }
 }
@@ -106,20 +99,9 @@ pub fn hex(bytes: &[u8]) -> String {
 }
 
 #[cfg(unix)]
-fn raw_bytes(path: &Path) -> Vec<u8> {
-    use std::os::unix::ffi::OsStrExt;
-    path.as_os_str().as_bytes().to_owned()
-}
-
-#[cfg(unix)]
 fn from_raw_bytes(bytes: &[u8]) -> Option<PathBuf> {
     use std::os::unix::ffi::OsStrExt;
     Some(PathBuf::from(std::ffi::OsStr::from_bytes(bytes)))
-}
-
-#[cfg(not(unix))]
-fn raw_bytes(path: &Path) -> Vec<u8> {
-    path.as_os_str().as_encoded_bytes().to_owned()
 }
 
 #[cfg(not(unix))]

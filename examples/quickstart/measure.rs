@@ -1,18 +1,26 @@
-//! What is done with a file.
+//! The task: its type, its handler, and what is done with a file.
 
 use std::fs::File;
 use std::io::{self, Read, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use flate2::Compression;
 use flate2::write::DeflateEncoder;
+use leasehold::{Context, Failure, FailureExt, Task};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
+use tokio::task::spawn_blocking;
 
-use crate::files::hex;
+use crate::files::{FilePath, hex};
 
-/// What a file is measured by: the result of its task, as JSON.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+/// Measures one file. Ten rescues, so that one may kill this program as often as one likes to
+/// watch it come back; a day, since a file may be the image of a disk.
+#[derive(Serialize, Deserialize, Task)]
+#[task(kind = "measure", delivery = at_least_once, max_rescues = 10, timeout = "24h")]
+pub struct Measure(pub FilePath);
+
+/// What a file is measured by: the result of its task.
+#[derive(Serialize, Deserialize)]
 pub struct Measured {
     pub sha256: String,
     pub bytes: u64,
@@ -22,11 +30,22 @@ pub struct Measured {
     pub compressed: u64,
 }
 
+/// The handler; the worker's state is the folder. What a file system refuses today it may
+/// give tomorrow, so its errors are retried by the task's policy.
+pub async fn measure(task: Measure, cx: Context<PathBuf>) -> Result<Measured, Failure> {
+    let path = task.0.under(cx.state()).ok_or("this system has no such path").fatal()?;
+    // Reading blocks, so it has a thread of its own; nothing but its own look can stop it.
+    let run = cx.clone();
+    let read = spawn_blocking(move || read(&path, || !run.is_cancelled())).await??;
+    // The worker knows that it cancelled this run: a stop gives the task back.
+    read.ok_or_else(|| Failure::new("cancelled half-way"))
+}
+
 /// Measures a file piece by piece; none as soon as `go_on` says no. Blocks the thread.
-pub fn measure(path: &Path, go_on: impl Fn() -> bool) -> io::Result<Option<Measured>> {
+fn read(path: &Path, go_on: impl Fn() -> bool) -> io::Result<Option<Measured>> {
     let mut file = File::open(path)?;
     let mut hash = Sha256::new();
-    let mut deflate = DeflateEncoder::new(Counted(0), Compression::default());
+    let mut deflate = DeflateEncoder::new(io::sink(), Compression::default());
     let (mut bytes, mut lines, mut last) = (0, 0, b'\n');
     let mut piece = vec![0; 64 << 10];
     loop {
@@ -46,20 +65,7 @@ pub fn measure(path: &Path, go_on: impl Fn() -> bool) -> io::Result<Option<Measu
         last = *read.last().unwrap_or(&last);
     }
     lines += u64::from(last != b'\n');
-    let compressed = deflate.finish()?.0;
-    Ok(Some(Measured { sha256: hex(&hash.finalize()), bytes, lines, compressed }))
-}
-
-/// Keeps only the number of the bytes that are written to it.
-struct Counted(u64);
-
-impl Write for Counted {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0 += bytes.len() as u64;
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
+    deflate.try_finish()?;
+    let (sha256, compressed) = (hex(&hash.finalize()), deflate.total_out());
+    Ok(Some(Measured { sha256, bytes, lines, compressed }))
 }

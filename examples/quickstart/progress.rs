@@ -3,11 +3,48 @@
 use std::io::{self, IsTerminal, Write};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use leasehold::{Counts, DeadReason, Fence};
+use leasehold::{Budget, Change, Counts, DeadReason, Notice, Observer, To, Verdict};
 
-/// Speaks about a task only after the store has given its verdict.
+use crate::files::name;
+
+/// A loop that fails so often in a row is told of: a busy store is nothing to worry about.
+const FAILING_TOLD: u32 = 1;
+
+/// Hears what the worker does, and speaks about a task only after the store has given its
+/// verdict. Clones share the bar.
+#[derive(Clone)]
 pub struct Progress {
     bar: Option<ProgressBar>,
+}
+
+impl Observer for Progress {
+    fn notice(&self, notice: &Notice<'_>) {
+        match notice {
+            Notice::Decided { lease, change, verdict } => {
+                self.decided(&name(&lease.task_ref, &lease.payload), change, verdict);
+            }
+            Notice::Rescued { lease, change, verdict } => {
+                let name = name(&lease.task_ref, &lease.payload);
+                match (verdict.counts(), change.to) {
+                    (true, To::Dead(reason)) => self.dead(&name, reason, change),
+                    (true, _) => self.line(&format!("rescued {name}: its lease had lapsed")),
+                    // Mostly good news: its run was faster after all, or another rescuer.
+                    (false, _) => self.line(&format!("no rescue of {name}: {verdict:?}")),
+                }
+            }
+            Notice::Lost { lease, loss } => {
+                let name = name(&lease.task_ref, &lease.payload);
+                self.line(&format!("lost {name}: {loss:?}"));
+            }
+            Notice::Failing { name, error, tries: FAILING_TOLD, .. } => {
+                self.line(&format!("failing {name}: {error}"));
+            }
+            Notice::Recovered { name, tries: FAILING_TOLD.., .. } => {
+                self.line(&format!("recovered {name}"));
+            }
+            _ => {}
+        }
+    }
 }
 
 impl Progress {
@@ -32,27 +69,40 @@ impl Progress {
         }
     }
 
-    /// A success that counts.
-    pub fn ok(&self, name: &str) {
+    fn decided(&self, name: &str, change: &Change, verdict: &Verdict) {
+        match verdict {
+            Verdict::Applied { late, .. } => {
+                if *late {
+                    self.line(&format!("late {name}: it lapsed, and its success still counted"));
+                }
+                match change.to {
+                    To::Succeeded => self.ok(name),
+                    To::Dead(reason) => self.dead(name, reason, change),
+                    _ if change.budget == Budget::SpendRetry => {
+                        self.line(&format!("retry {name}: {}", change.message));
+                    }
+                    _ => self.line(&format!("released {name}")),
+                }
+            }
+            Verdict::Stale { shown, now } => {
+                self.line(&format!("stale {name}: showed fence {shown}, the task is at {now}"));
+            }
+            Verdict::Gone => self.line(&format!("gone {name}: somebody removed the task")),
+            Verdict::Refused(error) => self.line(&format!("refused {name}: {error}")),
+            // A try got no answer: it may have counted or not, and is no success.
+            _ => self.line(&format!("unknown {name}: a try got no answer")),
+        }
+    }
+
+    fn dead(&self, name: &str, reason: DeadReason, change: &Change) {
+        self.line(&format!("dead {name}: {}", why(reason, &change.message)));
+    }
+
+    fn ok(&self, name: &str) {
         match &self.bar {
             Some(bar) => bar.inc(1),
             None => self.line(&format!("ok {name}")),
         }
-    }
-
-    /// A decision that came too late: it changed nothing, and is no success.
-    pub fn stale(&self, name: &str, shown: Fence, now: Fence) {
-        self.line(&format!("stale {name}: showed fence {shown}, the task is at {now} by now"));
-    }
-
-    /// A decision whose first try got no answer: it may have been applied.
-    pub fn unknown(&self, name: &str, now: Fence) {
-        self.line(&format!("unknown {name}: a try got no answer, the task is at {now} by now"));
-    }
-
-    /// A decision about a task that is no longer there.
-    pub fn gone(&self, name: &str) {
-        self.line(&format!("gone {name}: somebody removed the task"));
     }
 
     /// One line, above the bar if there is one.

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use leasehold::{DeadReason, Error, Filter, List, State, StoredTask};
 
-use crate::files::FilePath;
+use crate::files::name;
 use crate::measure::Measured;
 use crate::progress::why;
 use crate::session::{Session, again};
@@ -23,7 +23,7 @@ pub async fn report(session: &Session, url: &str) -> Result<(), Error> {
     let mut sums = Sums::default();
     let mut list = List::new(session.queue.as_str(), Filter::all(), PAGE_MAX);
     loop {
-        let page = again(|| session.store.list(list.clone())).await?;
+        let page = again(|| session.client.store().list(list.clone())).await?;
         page.tasks.iter().for_each(|task| sums.add(task));
         match page.next {
             Some(next) => list = list.after(next),
@@ -42,19 +42,15 @@ struct Sums {
     runs: u64,
     retries: u64,
     rescues: u64,
+    /// By the ending of the file's name.
     rows: BTreeMap<String, Row>,
     dead: u64,
     /// The first of them: name, reason, words.
     letters: Vec<(String, DeadReason, String)>,
 }
 
-#[derive(Clone, Copy, Default)]
-struct Row {
-    files: u64,
-    bytes: u64,
-    lines: u64,
-    compressed: u64,
-}
+/// Files, bytes, lines, and bytes after deflate.
+type Row = [u64; 4];
 
 impl Sums {
     fn add(&mut self, task: &StoredTask) {
@@ -65,10 +61,10 @@ impl Sums {
         match task.state {
             State::Succeeded => {
                 self.succeeded += 1;
-                let result = task.result.as_ref().map(|result| result.as_bytes());
-                let measured = result.and_then(|json| serde_json::from_slice(json).ok());
-                if let Some(measured) = measured {
-                    self.rows.entry(extension(task)).or_default().add_file(&measured);
+                // Another version of this program may have left another result.
+                if let Ok(Some(Measured { bytes, lines, compressed, .. })) = task.result_as() {
+                    let row = self.rows.entry(extension(task)).or_default();
+                    *row = sum([*row, [1, bytes, lines, compressed]]);
                 }
             }
             State::Dead(reason) => {
@@ -76,7 +72,7 @@ impl Sums {
                 if self.letters.len() < DEAD_MAX {
                     let last = task.history.records.last();
                     let words = last.map(|record| record.message.clone()).unwrap_or_default();
-                    self.letters.push((FilePath::name_of_task(task), reason, words));
+                    self.letters.push((name(&task.task_ref, &task.payload), reason, words));
                 }
             }
             State::Waiting | State::Leased(_) | State::Cancelled => {}
@@ -102,55 +98,35 @@ impl Sums {
 
     /// The largest first, the small ones together, and the sum of all.
     fn rows(&self) -> Vec<(&str, Row)> {
-        let mut rows: Vec<_> = self.rows.iter().collect();
-        rows.sort_by_key(|(_, row)| std::cmp::Reverse(row.bytes));
-        let (mut rest, mut all) = (Row::default(), Row::default());
-        rows.iter().for_each(|(_, row)| all.add(row));
-        rows.iter().skip(ROWS_MAX).for_each(|(_, row)| rest.add(row));
-        let largest = rows.iter().take(ROWS_MAX);
-        let mut shown: Vec<_> = largest.map(|(name, row)| (name.as_str(), **row)).collect();
-        if rest.files > 0 {
-            shown.push(("others", rest));
+        let mut rows: Vec<_> = self.rows.iter().map(|(name, row)| (name.as_str(), *row)).collect();
+        rows.sort_by_key(|(_, [_, bytes, ..])| std::cmp::Reverse(*bytes));
+        let all = sum(self.rows.values().copied());
+        let small = rows.split_off(ROWS_MAX.min(rows.len()));
+        if !small.is_empty() {
+            rows.push(("others", sum(small.into_iter().map(|(_, row)| row))));
         }
-        shown.push(("all", all));
-        shown
+        rows.push(("all", all));
+        rows
     }
 }
 
-impl Row {
-    fn add_file(&mut self, file: &Measured) {
-        let Measured { bytes, lines, compressed, .. } = *file;
-        self.add(&Row { files: 1, bytes, lines, compressed });
-    }
-
-    fn add(&mut self, other: &Row) {
-        self.files += other.files;
-        self.bytes += other.bytes;
-        self.lines += other.lines;
-        self.compressed += other.compressed;
-    }
-
-    /// Compressed bytes for each hundred.
-    fn ratio(&self) -> String {
-        match (self.compressed * 100).checked_div(self.bytes) {
-            Some(ratio) => format!("{ratio} %"),
-            None => "-".to_owned(),
-        }
-    }
+fn sum(rows: impl IntoIterator<Item = Row>) -> Row {
+    let add = |sum: Row, row: Row| std::array::from_fn(|column| sum[column] + row[column]);
+    rows.into_iter().fold(Row::default(), add)
 }
 
 fn extension(task: &StoredTask) -> String {
-    let name = FilePath::name_of_task(task);
+    let name = name(&task.task_ref, &task.payload);
     let extension = Path::new(&name).extension().map(|extension| extension.to_string_lossy());
     extension.map_or("none".to_owned(), |extension| format!(".{extension}"))
 }
 
 fn table(rows: Vec<(&str, Row)>) -> String {
     let head = ["type", "files", "bytes", "lines", "compressed"].map(str::to_owned);
-    let cells = rows.iter().map(|(name, row)| {
-        let numbers = [row.files, row.bytes, row.lines].map(|number| number.to_string());
-        let [files, bytes, lines] = numbers;
-        [(*name).to_owned(), files, bytes, lines, row.ratio()]
+    let cells = rows.into_iter().map(|(name, [files, bytes, lines, compressed])| {
+        let ratio = (compressed * 100).checked_div(bytes).map(|ratio| format!("{ratio} %"));
+        let [files, bytes, lines] = [files, bytes, lines].map(|number| number.to_string());
+        [name.to_owned(), files, bytes, lines, ratio.unwrap_or("-".to_owned())]
     });
     let lines: Vec<[String; 5]> = std::iter::once(head).chain(cells).collect();
     let width = |column: usize| lines.iter().map(|line| line[column].chars().count()).max();

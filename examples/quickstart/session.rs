@@ -1,75 +1,56 @@
-//! What every loop of the example shares, and how each of them speaks to the store.
+//! What the example needs of the store beside its worker.
 
-use std::future::{Future, pending};
-use std::path::{Path, PathBuf};
-use std::process;
-use std::sync::Arc;
+use std::future::Future;
+use std::path::Path;
 use std::time::Duration;
 
-use leasehold::{Backend, Clock, Count, Error, ErrorKind, Wake};
+use leasehold::{Client, Count, Counts, Error, ErrorKind};
 use sha2::{Digest, Sha256};
-use tokio::time::{interval, timeout};
+use tokio::time::interval;
 
-use crate::args::Args;
 use crate::files::hex;
 use crate::progress::Progress;
-use crate::running::Running;
+use crate::trouble::Trouble;
 
-/// Short, so that a killed process is made up for while one watches. The default of a real
-/// service is 30 s.
-pub const LEASE: Duration = Duration::from_secs(3);
-
-/// How often an idle process asks the store although no hint came.
-const IDLE: Duration = Duration::from_millis(200);
-
-/// A call that finds the store unavailable is repeated at this pace, so many times: 10 s.
-pub const AGAIN: Duration = Duration::from_millis(100);
-pub const AGAIN_MAX: u32 = 100;
+/// A call that finds the store unavailable is made again at this pace, so many times: 10 s.
+const AGAIN: Duration = Duration::from_millis(100);
+const AGAIN_MAX: u32 = 100;
 
 /// One folder's queue in one store, as this process sees it.
 pub struct Session {
-    pub store: Arc<dyn Backend>,
-    pub dir: Arc<Path>,
+    pub client: Client,
     pub queue: String,
-    /// A label for people; what counts is the fence of each lease.
-    pub holder: String,
-    pub workers: usize,
-    pub clock: Clock,
-    pub running: Running,
     pub progress: Progress,
 }
 
 impl Session {
-    pub fn new(store: Arc<dyn Backend>, args: &Args) -> Self {
-        Self {
-            store,
-            dir: args.dir.as_path().into(),
-            queue: queue_of(&args.dir),
-            holder: format!("quickstart, process {}", process::id()),
-            workers: args.workers,
-            clock: Clock::default(),
-            running: Running::default(),
-            progress: Progress::new(),
-        }
+    pub fn new(client: Client, dir: &Path) -> Self {
+        Self { client, queue: queue_of(dir), progress: Progress::new() }
     }
 
-    /// The tasks that are not finished, whoever holds them.
-    pub async fn unfinished(&self) -> Result<u64, Error> {
-        let counts = again(|| self.store.counts(Count::new(self.queue.as_str()))).await?;
+    /// How the tasks stand, whoever holds them; the bar shows it.
+    pub async fn counts(&self) -> Result<Counts, Error> {
+        let count = || self.client.store().counts(Count::new(self.queue.as_str()));
+        let counts = again(count).await?;
         self.progress.show(&counts);
-        Ok(counts.unfinished())
+        Ok(counts)
     }
 
-    /// Waits until there may be something to claim, a fifth of a second at most.
-    pub async fn wait(&self) {
-        if self.store.wait(&self.queue, IDLE).await == Wake::NoHint {
-            let _ = timeout(IDLE, pending::<()>()).await;
+    /// Keeps the bar up to date with what other processes do. A worker never gives up on its
+    /// store, but here somebody waits: this comes back when the store cannot be asked at all.
+    pub async fn watch(&self) -> Trouble {
+        let mut beat = interval(Duration::from_secs(1));
+        loop {
+            beat.tick().await;
+            if let Err(error) = self.counts().await {
+                return error.into();
+            }
         }
     }
 }
 
 /// Makes a call again until the store answers. Each verb may be repeated (LH-GEN-4), provided
-/// that the repeat shows what the first try did: a claim its ticket, a commit its decision.
+/// that the repeat shows what the first try did: an enqueue its ids, a commit its decisions.
 pub async fn again<T, F>(mut call: impl FnMut() -> F) -> Result<T, Error>
 where
     F: Future<Output = Result<T, Error>>,
@@ -89,6 +70,6 @@ where
 fn queue_of(dir: &Path) -> String {
     let name = dir.file_name().unwrap_or_default().to_string_lossy();
     let name: String = name.chars().filter(|c| !c.is_control()).take(40).collect();
-    let hash = hex(&Sha256::digest(PathBuf::from(dir).into_os_string().as_encoded_bytes()));
+    let hash = hex(&Sha256::digest(dir.as_os_str().as_encoded_bytes()));
     format!("quickstart:{name}-{}", &hash[..12])
 }
