@@ -11,7 +11,7 @@ pub const UNTESTED: &[(&str, &str)] = &[
         "LH-RENEW-7",
         "needs a foreign transaction that holds a row: neither memory nor SQLite has one",
     ),
-    ("LH-MODE-4", "the worker keeps it, from what a backend tells of its durability"),
+    ("LH-MODE-4", "the worker keeps it, from what a backend tells; its own tests prove it"),
 ];
 
 /// Clauses that cases prove in part: id and what is missing.
