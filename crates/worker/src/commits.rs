@@ -23,6 +23,10 @@ pub(crate) const BATCH_MAX: usize = 100;
 /// A call that fails so often in a row is cut up: one decision may spoil the others'.
 const TOGETHER_MAX: u32 = 3;
 
+/// A decision that has failed so often may be at fault itself: it no longer speaks for the
+/// store, or it alone could keep everything else from being begun.
+const SPEAKS_MAX: u32 = 5;
+
 /// A store that is back should hear of finished work before others rescue it.
 const PAUSE_MAX: Duration = Duration::from_secs(1);
 
@@ -33,17 +37,19 @@ pub(crate) struct Decision {
     item: CommitItem,
     /// A try got no answer, so that it may have been applied.
     unanswered: bool,
+    /// Tries that failed.
+    tries: u32,
 }
 
 impl Decision {
     pub(crate) fn of_run(lease: Lease, outcome: Outcome) -> Self {
         let change = decide::run(&lease, outcome, id::jitter_seed());
-        Self { item: CommitItem::new(lease.guard(), change), lease, unanswered: false }
+        Self { item: CommitItem::new(lease.guard(), change), lease, unanswered: false, tries: 0 }
     }
 
     pub(crate) fn of_rescue(lease: Lease) -> Self {
         let change = decide::rescue(&lease);
-        Self { item: CommitItem::new(lease.guard(), change), lease, unanswered: false }
+        Self { item: CommitItem::new(lease.guard(), change), lease, unanswered: false, tries: 0 }
     }
 }
 
@@ -106,7 +112,7 @@ impl Commits {
             }
             Err(error) => return self.failed(error).await,
         };
-        let (mut trouble, mut written) = (None, false);
+        let (mut trouble, mut written) = (None, !self.speaks());
         for (decision, reply) in std::mem::take(&mut self.out).into_iter().zip(replies) {
             match self.conclude(decision, reply) {
                 Ok(()) => written = true,
@@ -132,6 +138,7 @@ impl Commits {
             Ok(reply) => self.tell(&decision, &Verdict::of(reply, shown, decision.unanswered)),
             Err(error) if error.kind() == ErrorKind::Unavailable => {
                 decision.unanswered = true;
+                decision.tries += 1;
                 self.waiting.push_back(decision);
                 return Err(error);
             }
@@ -161,7 +168,7 @@ impl Commits {
         {
             return self.refused(&decision, trouble.error);
         }
-        self.serving.writable.send_replace(false);
+        self.serving.writable.send_replace(!self.speaks());
         if kind != ErrorKind::Unavailable || trouble.tries >= TOGETHER_MAX {
             self.alone = self.alone.max(self.out.len());
         }
@@ -174,6 +181,7 @@ impl Commits {
     fn back(&mut self, maybe_applied: bool) {
         for decision in &mut self.out {
             decision.unanswered |= maybe_applied;
+            decision.tries += 1;
         }
         if self.out.len() == 1 {
             self.waiting.extend(self.out.drain(..));
@@ -182,6 +190,11 @@ impl Commits {
                 self.waiting.push_front(decision);
             }
         }
+    }
+
+    /// Whether a failure of what is out says something about the store.
+    fn speaks(&self) -> bool {
+        self.out.iter().any(|decision| decision.tries < SPEAKS_MAX)
     }
 
     async fn pause(&self, trouble: &Trouble) {

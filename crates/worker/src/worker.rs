@@ -204,7 +204,9 @@ impl<S: Send + Sync + 'static> Worker<S> {
 
     /// Works until SIGTERM or SIGINT (elsewhere Ctrl-C), then stops in order, as
     /// [`run_until`](Self::run_until) does. A second signal ends it at once: what still runs is
-    /// dropped, its leases lapse, and the report's `running` says how many.
+    /// dropped, its leases lapse, and the report's `running` says how many. A handler that
+    /// blocks its thread can be dropped by nothing, and keeps the runtime with it: a program
+    /// that must end all the same calls `Runtime::shutdown_background` or `process::exit`.
     ///
     /// # Errors
     /// As [`run_until`](Self::run_until); Internal when signals cannot be heard.
