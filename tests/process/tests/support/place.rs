@@ -41,8 +41,7 @@ impl Place {
         let folder = tempfile::tempdir().expect("the system has a folder for temporary files");
         let path = folder.path().join("tasks.db");
         let path = path.to_str().expect("temporary files have plain names");
-        // No test here cuts the power, and without the disk's answer they take a third of the
-        // time.
+        // No test here cuts the power, so none has to wait for the disk.
         let url = format!("sqlite:{path}?synchronous=normal");
         let (runtime, client) = open(&url);
         Self { folder, url, runtime, client }
