@@ -16,6 +16,8 @@ use leasehold_sql::{SqliteBackend, SqliteConfig, Synchronous};
 use sqlx::sqlite::SqliteConnectOptions;
 use sqlx::{ConnectOptions, Connection, Row, SqliteConnection};
 use tempfile::TempDir;
+use tokio::task::JoinSet;
+use tokio::time::timeout;
 
 const TTL: Duration = Duration::from_secs(30);
 
@@ -244,6 +246,57 @@ async fn a_lock_that_is_not_let_go_is_unavailable_and_reads_go_on() {
     let _enqueued = store.enqueue_one("q", task("t")).await.expect("the handle is usable");
     let counts = store.counts(Count::new("q")).await.expect("they are counted");
     assert_eq!(counts.total(), 1);
+}
+
+/// SQLite itself looks ever more rarely, and a process that writes with short breaks would keep
+/// one that waits out for seconds, which is longer than a lease may be.
+#[tokio::test]
+async fn a_short_break_of_another_writer_is_found_after_a_long_wait() {
+    const FILES: usize = 8;
+    // As many as files, but for a machine that stops a waiting thread for all of a break.
+    const BREAKS_MAX: usize = FILES + 4;
+    let mut files = JoinSet::new();
+    for _ in 0..FILES {
+        files.spawn(breaks_until_a_write());
+    }
+    let breaks = files.join_all().await;
+    assert!(breaks.iter().sum::<usize>() <= BREAKS_MAX, "{breaks:?}");
+}
+
+/// How many breaks of 25 ms it takes until a write gets in that has waited for long.
+async fn breaks_until_a_write() -> usize {
+    let folder = folder();
+    let path = folder.path().join("tasks.db");
+    let store = open(&path).await;
+    let mut stranger = raw(&path).await;
+    let mut lock = stranger.begin_with("begin immediate").await.expect("it locks");
+    let mut write = tokio::spawn(async move { store.enqueue_one("q", task("t")).await });
+    // By then SQLite would look every 100 ms.
+    pass(Duration::from_millis(300)).await;
+    let mut breaks = 0;
+    let written = loop {
+        assert!(breaks > 0 || !write.is_finished(), "it did not wait: {:?}", write.await);
+        lock.rollback().await.expect("it is let go");
+        breaks += 1;
+        if let Ok(written) = timeout(Duration::from_millis(25), &mut write).await {
+            break written;
+        }
+        lock = stranger.begin_with("begin immediate").await.expect("it locks again");
+        pass(Duration::from_millis(150)).await;
+        if write.is_finished() {
+            // It got in, and was still at it when the break ended.
+            break write.await;
+        }
+    };
+    let _enqueued = written.expect("no panic").expect("it is written");
+    breaks
+}
+
+/// Waits for the wall clock, which is what SQLite waits by.
+async fn pass(time: Duration) {
+    let mut beat = tokio::time::interval(time);
+    beat.tick().await;
+    beat.tick().await;
 }
 
 #[tokio::test]

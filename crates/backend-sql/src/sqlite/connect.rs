@@ -11,6 +11,7 @@ use sqlx::{ConnectOptions, Connection};
 
 use super::config::{SqliteConfig, Synchronous};
 use super::migrate;
+use super::step::TURN;
 use crate::error::{Fault, result_code, told};
 
 /// How many times the switch to a write-ahead log is tried while others open the same new file.
@@ -63,10 +64,12 @@ async fn open_at(
     migrate::check(&mut conn).await?;
     log_ahead(&mut conn).await?;
     migrate::migrate(&mut conn).await?;
-    drop(conn);
     // Whoever connects later must not bring back, empty, a file that somebody has removed.
     let again = options.create_if_missing(false);
-    writer.set_connect_options(again.clone());
+    // What opens a file waits in one piece, and what writes to it in turns.
+    writer.set_connect_options(again.clone().busy_timeout(TURN));
+    conn.close().await?;
+    drop(writer.acquire().await?);
     let reading = again.pragma("query_only", "on");
     let readers = pool(config.readers).connect_with(reading).await?;
     Ok((writer, readers))

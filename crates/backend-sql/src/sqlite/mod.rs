@@ -71,6 +71,8 @@ use crate::error::{Fault, told};
 pub struct SqliteBackend {
     path: PathBuf,
     writer: SqlitePool,
+    /// For the file's write lock.
+    patience: Duration,
     readers: SqlitePool,
     clock: Clock,
     capabilities: Capabilities,
@@ -100,6 +102,7 @@ impl SqliteBackend {
         Ok(Self {
             path,
             writer,
+            patience: config.busy_timeout,
             readers,
             clock: config.clock,
             capabilities,
@@ -109,7 +112,7 @@ impl SqliteBackend {
     }
 
     async fn step(&self) -> Result<Step, Fault> {
-        Step::begin(&self.writer, &self.clock).await
+        Step::begin(&self.writer, &self.clock, self.patience).await
     }
 
     async fn enqueue_step(&self, request: Enqueue) -> Result<Vec<EnqueueVerdict>, Fault> {

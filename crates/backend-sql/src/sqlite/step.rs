@@ -10,7 +10,12 @@ use sqlx::sqlite::{SqliteConnection, SqlitePool};
 use sqlx::{Row, Sqlite, Transaction};
 
 use super::read::settings;
-use crate::error::{Fault, unreadable};
+use crate::error::{Fault, result_code, unreadable};
+
+/// How long SQLite itself waits for the lock. It looks for it ever more rarely, up to 100 ms
+/// apart, so that a process which writes with short breaks is in again before one that has
+/// waited for seconds, longer than a lease may be. In a new turn it looks every few ms again.
+pub(super) const TURN: Duration = Duration::from_millis(20);
 
 /// A write transaction that holds the file's write lock. Dropped, it rolls back before the
 /// connection serves anybody else.
@@ -24,8 +29,21 @@ pub(super) struct Step {
 impl Step {
     /// Takes the lock at once, not with the first write: a transaction that reads before it
     /// has the lock fails when somebody else has written in between. The clock is read after.
-    pub async fn begin(writer: &SqlitePool, clock: &Clock) -> Result<Self, Fault> {
-        let tx = writer.begin_with("begin immediate").await?;
+    ///
+    /// It waits for the lock as long as `patience`, and stands in the pool's line anew for each
+    /// turn of it.
+    pub async fn begin(
+        writer: &SqlitePool,
+        clock: &Clock,
+        patience: Duration,
+    ) -> Result<Self, Fault> {
+        let mut turns = patience.as_millis() / TURN.as_millis();
+        let tx = loop {
+            match writer.begin_with("begin immediate").await {
+                Err(error) if turns > 1 && result_code(&error) == Some(5) => turns -= 1,
+                begun => break begun?,
+            }
+        };
         Ok(Self { tx, now: clock.now(), events: BTreeMap::new() })
     }
 
