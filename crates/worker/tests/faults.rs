@@ -5,13 +5,12 @@
 
 mod support;
 
-use std::collections::HashSet;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use leasehold_core::{
     Backend, CommitItem, Configure, Delivery, Draft, ErrorKind, Event, Features, Fence, Found,
-    Intervention, Purpose, RetryPolicy, State, Task, TaskRef,
+    Intervention, OnLeased, Purpose, RetryPolicy, State, Task, TaskRef,
 };
 use leasehold_worker::{Context, Failure, Worker};
 use support::desk::Spoils;
@@ -276,7 +275,7 @@ async fn one_decision_without_an_answer_is_asked_again_alone() {
     all_succeed(&stage, &tasks).await;
     assert_eq!((working.tally().succeeded, ran.ids().len()), (5, 5));
     let calls = stage.store.commits();
-    assert!(calls.len() > 2, "it was asked once a second at most");
+    assert!((3..50).contains(&calls.len()), "in a second it was asked {} times", calls.len());
     let decision = calls[1][0].decision;
     let alone = calls[1..].iter().all(|items| items.len() == 1 && items[0].decision == decision);
     assert!(alone, "{calls:?}");
@@ -319,34 +318,34 @@ async fn a_call_that_keeps_failing_is_cut_up_and_the_good_ones_count() {
 #[tokio::test(start_paused = true)]
 async fn two_decisions_about_one_task_never_go_in_one_call() {
     let (stage, ran, told) = (Stage::new(), Ran::closed(), Told::default());
-    let tasks = steps(&stage, 1).await;
+    let tasks = steps(&stage, 2).await;
     let working = start(&stage, &ran, &told);
-    settle().await;
-    // The first run loses its lease to another process's rescue, and says so to nobody yet.
-    stage.store.take_down(Verb::Commit, Fault::LostRequest);
-    stage.store.take_down(Verb::Run, Fault::LostRequest);
-    stage.pass_in_store(Duration::from_secs(31));
-    assert_eq!(stage.rescue("default").await.len(), 1);
+    stage.pass(Duration::from_secs(5)).await;
+    // The first task's commit is out for so long that decisions about the second one gather.
+    stage.store.hold(Verb::Rescue);
+    stage.store.hold(Verb::Commit);
+    ran.go.add_permits(1);
+    stage.store.reached(Verb::Commit, 1).await;
+    let _ = stage.act(&tasks[1], Intervention::Requeue(OnLeased::Revoke)).await;
     let report = || working.health.report();
-    stage.until("the first run has ended", || report().running == 0).await;
+    stage.until("the first run has heard of it", || report().running == 0).await;
     // The second run is given to the same process, and ends while the first still waits.
-    stage.store.restore(Verb::Run);
-    stage.until("the second run has begun", || ran.ids().len() == 2).await;
+    stage.pass_in_store(Duration::from_secs(31));
+    stage.until("the second run has begun", || ran.ids().len() == 3).await;
     ran.go.add_permits(1);
     stage.until("the second run has ended", || report().running == 0).await;
-    let shown = || -> HashSet<Fence> {
-        let calls = stage.store.commits();
-        calls.iter().flatten().map(|item| item.guard.fence).collect()
-    };
-    stage.until("both decisions went out", || shown().len() == 2).await;
-    assert_eq!(told.of("decided"), [""; 0]);
-    stage.store.restore(Verb::Commit);
-    stage.until("both are told", || told.of("decided").len() == 2).await;
-    let mut lines = told.of("decided");
-    lines.sort_unstable();
-    assert_eq!(lines, ["decided 0 succeeded: applied", "decided 0 succeeded: unknown"]);
-    assert!(stage.store.commits().iter().all(|items| items.len() == 1));
-    assert_eq!(standing(&stage.task(&tasks[0]).await), (State::Succeeded, 2, 0, 1));
+    assert_eq!((stage.store.calls(Verb::Commit), told.of("decided").len()), (1, 0));
+    stage.store.release(Verb::Commit);
+    stage.until("all are told", || told.of("decided").len() == 3).await;
+    let want = [
+        "decided 0 succeeded: applied overdue",
+        "decided 1 succeeded: stale",
+        "decided 1 succeeded: applied",
+    ];
+    assert_eq!(told.of("decided"), want);
+    let sizes: Vec<_> = stage.store.commits().iter().map(Vec::len).collect();
+    assert_eq!(sizes, [1, 1, 1]);
+    assert_eq!(standing(&stage.task(&tasks[1]).await), (State::Succeeded, 2, 0, 0));
     let tally = working.tally();
-    assert_eq!((tally.claimed, tally.succeeded, tally.unknown), (2, 1, 1));
+    assert_eq!((tally.claimed, tally.succeeded, tally.stale), (3, 2, 1));
 }

@@ -149,9 +149,14 @@ async fn where_the_store_cannot_choose_the_old_worker_leaves_the_new_kind_alone(
     assert_eq!(decided.len() as u64, tally.unknown_kinds);
     assert!(decided.iter().all(|line| line.ends_with("unknown_kind: applied")), "{decided:?}");
 
+    // Both are at work for a while, and then the old one goes: as long as it is there, it may
+    // be faster each time, and the delays double.
     let new = Working::start(new(&stage, &ran));
     let common = enqueue(&stage, "common", Known { n: 1 }).await;
-    for (task, met) in [&strange, &once].into_iter().zip(attempts) {
+    let fresh = enqueue(&stage, "fresh", Added { n: 1 }).await;
+    stage.pass(Duration::from_secs(10)).await;
+    old.kill().await;
+    for (task, met) in [&strange, &once, &fresh].into_iter().zip([attempts[0], attempts[1], 0]) {
         let done = stage.until_it_is(task, State::Succeeded).await;
         assert_eq!((done.failures, done.rescues, by(&ran, &task.id)), (0, 0, vec!["new"]));
         assert!(done.attempt > met, "attempts are counted on, whoever met the task");

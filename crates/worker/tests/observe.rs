@@ -1,4 +1,4 @@
-//! What observers, the log and `Debug` say: the truth, after the verdict, and no content.
+//! What observers and `Debug` say: the truth, after the verdict, and no content.
 
 #![allow(clippy::unwrap_used, reason = "a poisoned lock is a test that has failed already")]
 
@@ -8,11 +8,10 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use leasehold_core::{
-    Backend, Backoff, Client, Delivery, Draft, Enqueue, Intervention, Jitter, MemoryBackend,
-    NewTask, Purpose, RetryPolicy, State, Task, TaskRef,
+    BackendExt, Backoff, Client, Delivery, Draft, Intervention, Jitter, MemoryBackend, Purpose,
+    RetryPolicy, State, Task, TaskRef,
 };
 use leasehold_worker::{Context, Done, Failure, Notice, Observer, Verdict, Worker};
-use support::captured::Captured;
 use support::working::{Told, Working, at_once, drained, standing};
 use support::{Fault, Stage, Staged, Verb, settle};
 use tokio::sync::Notify;
@@ -60,7 +59,7 @@ impl Observer for Looks {
             }
             _ => return,
         };
-        let task = at_once(leasehold_core::BackendExt::task(self.store.memory(), &lease.task_ref));
+        let task = at_once(self.store.memory().task(&lease.task_ref));
         let task = task.expect("memory answers").expect("it is kept");
         let shown = task.shown.is_some_and(|shown| shown.fence == lease.fence);
         let (state, attempt, failures, rescues) = standing(&task);
@@ -136,20 +135,12 @@ async fn a_success_that_did_not_count_is_never_told_as_one() {
     ];
     for (act, state) in acts {
         let stage = Stage::new();
-        let log = Captured::start();
         let (told, working) = stale(&stage, act).await;
         assert_eq!(told.of("decided"), ["decided t succeeded: stale"]);
         let tally = working.tally();
         assert_eq!((tally.stale, tally.succeeded, tally.late, tally.buried), (1, 0, 0, 0));
         let task = stage.task(&TaskRef::new("default", "t")).await;
         assert_eq!(standing(&task), (state, 1, 0, 0));
-        // Both fences stand in the log: the one of the run, and the task's own now.
-        let lines = log.with("came too late, and changed nothing");
-        assert_eq!(lines.len(), 1, "{:?}", log.lines());
-        let shown = task.shown.expect("the operator's commit").fence;
-        let fences = format!("Stale {{ shown: {shown:?}, now: {:?} }}", task.fence);
-        assert!(lines[0].starts_with("WARN ") && lines[0].contains(&fences), "{lines:?}");
-        assert_eq!(log.with("ended"), [""; 0]);
     }
 }
 
@@ -199,95 +190,6 @@ async fn an_observer_that_panics_harms_nothing() {
     assert!(working.works() && working.health.is_well());
     let errors: u64 = working.health.report().loops.iter().map(|it| it.errors).sum();
     assert_eq!(errors, 1, "an observer's panic was taken for a loop's");
-}
-
-/// A page in the night says that a loop fails, and one line that it works again.
-#[tokio::test(start_paused = true)]
-async fn the_log_tells_an_outage_once_when_it_begins_and_once_when_it_ends() {
-    let (stage, log) = (Stage::new(), Captured::start());
-    let done = |_: Letter, _: Context| async { Ok::<_, Failure>(()) };
-    let _working = Working::start(Worker::new(&stage.client).handler(done));
-    settle().await;
-    stage.store.take_down(Verb::Rescue, Fault::LostRequest);
-    stage.pass(Duration::from_secs(60)).await;
-    stage.store.restore(Verb::Rescue);
-    stage.pass(Duration::from_secs(10)).await;
-    assert!(stage.store.fired() > 5);
-    let begins = log.with("a loop fails, and goes on");
-    assert_eq!(begins.len(), 1, "{begins:?}");
-    assert!(begins[0].starts_with("ERROR ") && begins[0].contains("name=rescuer"), "{begins:?}");
-    let goes_on = log.with("a loop still fails");
-    assert_eq!(goes_on.len(), stage.store.fired() - 1);
-    assert!(goes_on.iter().all(|line| line.starts_with("DEBUG ")));
-    let ends = log.with("a loop works again");
-    assert_eq!(ends.len(), 1, "{:?}", _working.health.report());
-    assert!(ends[0].contains(&format!("tries={}", stage.store.fired())), "{ends:?}");
-}
-
-#[tokio::test(start_paused = true)]
-async fn the_log_of_a_whole_life_quotes_no_payload() {
-    let (stage, log) = (Stage::new(), Captured::start());
-    let task = enqueue(&stage, letter().keep_success(HOUR)).await;
-    let unreadable = NewTask::named("u", "letter", SECRET, Delivery::at_least_once());
-    let unreadable = Enqueue::new("default", vec![unreadable]);
-    stage.client.store().enqueue(unreadable).await.expect("a store looks at no payload");
-    let handler = |task: Letter, cx: Context| async move {
-        cx.checkpoint(&task.text).await?;
-        cx.follow_up(Draft::new(&task).queue("default").delay(HOUR))?;
-        match cx.attempt() {
-            1 => Err(Failure::new("no stamp")),
-            2 => Ok(Done::snooze(Duration::ZERO)),
-            _ => Done::result(&task.text),
-        }
-    };
-    let _working = Working::start(Worker::new(&stage.client).handler(handler));
-    stage.until_it_is(&task, State::Succeeded).await;
-    settle().await;
-    let lines = log.lines();
-    assert!(lines.iter().any(|line| line.contains("claimed")), "{lines:?}");
-    assert!(lines.iter().any(|line| line.contains("reason=undecodable")), "{lines:?}");
-    // The handler's own lines stand in a span that names the run.
-    let span = "SPAN task kind=letter queue=default id=t attempt=1";
-    assert!(lines.iter().any(|line| line.starts_with(span)), "{lines:?}");
-    for line in lines {
-        assert!(!line.contains(SECRET), "{line}");
-    }
-}
-
-/// Every line that tells of an end has the reason beside its own text, and both can be read.
-#[tokio::test(start_paused = true)]
-async fn the_log_names_each_field_of_a_line_once() {
-    let (stage, log) = (Stage::new(), Captured::start());
-    let task = enqueue(&stage, letter()).await;
-    let lost = NewTask::named("l", "letter", SECRET, Delivery::NotAfterLoss);
-    let lost = Enqueue::new("default", vec![lost.with_priority(9.into())]);
-    stage.client.store().enqueue(lost).await.expect("it is new");
-    let claim = leasehold_core::Claim::new("default", Purpose::Run, 1, HOUR, "lost");
-    let _ = stage.store.memory().claim(claim).await.expect("memory answers");
-    stage.pass_in_store(HOUR);
-    let handler = |_: Letter, cx: Context| async move {
-        match cx.attempt() {
-            1 => Err(Failure::new("no stamp")),
-            2 => Err(Failure::new("no address").fatal()),
-            _ => Ok(Done::cancel("no letter")),
-        }
-    };
-    let working = Working::start(Worker::new(&stage.client).handler(handler));
-    stage.until("both are buried", || working.tally().buried == 2).await;
-    let _ = stage.act(&task, Intervention::Redrive).await;
-    stage.until("it is called off", || working.tally().cancelled == 1).await;
-    let said = [
-        ("failed, and is tried again", "why=no stamp"),
-        ("buried", "why=no address"),
-        ("ended", "why=no letter"),
-        ("its worker was lost: buried", "why=the lease lapsed"),
-    ];
-    for (text, why) in said {
-        let lines = log.with(text);
-        assert!(lines.len() == 1 && lines[0].contains(why), "{why}: {:?}", log.lines());
-    }
-    let twice = |line: &String| line.starts_with("TWICE ");
-    assert!(!log.lines().iter().any(twice), "{:?}", log.lines());
 }
 
 #[tokio::test(start_paused = true)]

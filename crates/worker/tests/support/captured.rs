@@ -1,33 +1,35 @@
 //! What a test's own thread says by `tracing`.
+//!
+//! A callsite remembers whether anybody listened when it was first met, by whatever thread. So
+//! one listener hears all threads, and each test of such a file starts it before anything else.
 
+use std::cell::RefCell;
 use std::fmt::{Debug, Write};
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::Once;
 
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
-use tracing::subscriber::{DefaultGuard, Subscriber, set_default};
-use tracing::{Dispatch, Event, Metadata};
+use tracing::subscriber::{Subscriber, set_global_default};
+use tracing::{Event, Metadata};
 
-/// Writes down what is said while it lives, as `LEVEL text name=value ...`, and `TWICE name`
-/// for a name that comes twice in a line, as a reader of JSON would see one of the two only.
-pub struct Captured {
-    lines: Arc<Mutex<Vec<String>>>,
-    _until_dropped: DefaultGuard,
+thread_local! {
+    static LINES: RefCell<Vec<String>> = const { RefCell::new(Vec::new()) };
 }
+
+/// What is said from its start on, as `LEVEL text name=value ...`, and `TWICE name` for a name
+/// that comes twice in a line, as a reader of JSON would see one of the two only.
+pub struct Captured(());
 
 impl Captured {
     pub fn start() -> Self {
-        // With a single subscriber in the process, a line that another thread says first, where
-        // nobody listens, would be taken for one that nobody ever wants.
-        static ANOTHER: OnceLock<Dispatch> = OnceLock::new();
-        ANOTHER.get_or_init(|| Dispatch::new(Ear(Arc::default())));
-        let lines = Arc::<Mutex<Vec<String>>>::default();
-        let guard = set_default(Ear(lines.clone()));
-        Self { lines, _until_dropped: guard }
+        static LISTENS: Once = Once::new();
+        LISTENS.call_once(|| set_global_default(Ear).expect("nobody else listens"));
+        LINES.with_borrow_mut(Vec::clear);
+        Self(())
     }
 
     pub fn lines(&self) -> Vec<String> {
-        self.lines.lock().unwrap().clone()
+        LINES.with_borrow(Vec::clone)
     }
 
     /// The lines that say this.
@@ -38,7 +40,7 @@ impl Captured {
     }
 }
 
-struct Ear(Arc<Mutex<Vec<String>>>);
+struct Ear;
 
 impl Subscriber for Ear {
     fn enabled(&self, _: &Metadata<'_>) -> bool {
@@ -49,7 +51,7 @@ impl Subscriber for Ear {
         let mut line = Line::default();
         span.record(&mut line);
         let text = format!("SPAN {}{}", span.metadata().name(), line.fields);
-        self.0.lock().unwrap().push(text);
+        LINES.with_borrow_mut(|lines| lines.push(text));
         Id::from_u64(1)
     }
 
@@ -63,9 +65,10 @@ impl Subscriber for Ear {
         let text = format!("{} {}{}", event.metadata().level(), line.text, line.fields);
         let names: Vec<_> = event.fields().map(|field| field.name()).collect();
         let twice = (1..names.len()).filter(|at| names[..*at].contains(&names[*at]));
-        let mut lines = self.0.lock().unwrap();
-        lines.extend(twice.map(|at| format!("TWICE {}", names[at])));
-        lines.push(text);
+        LINES.with_borrow_mut(|lines| {
+            lines.extend(twice.map(|at| format!("TWICE {}", names[at])));
+            lines.push(text);
+        });
     }
 
     fn enter(&self, _: &Id) {}
