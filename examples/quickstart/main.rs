@@ -30,8 +30,8 @@ const LEASE: Duration = Duration::from_secs(3);
 /// SQLite gives no hint of what another process has put back, so an idle one asks this often.
 const POLL: Duration = Duration::from_millis(200);
 
-/// After Ctrl-C small files come to their end, and large ones are given back.
-const GRACE: Duration = Duration::from_millis(100);
+/// At Ctrl-C the files that are being read are given back: somebody waits for the prompt.
+const GRACE: Duration = Duration::from_millis(500);
 
 fn main() -> ExitCode {
     match run() {

@@ -37,7 +37,7 @@ pub async fn measure(task: Measure, cx: Context<PathBuf>) -> Result<Measured, Fa
     // Reading blocks, so it has a thread of its own; nothing but its own look can stop it.
     let run = cx.clone();
     let read = spawn_blocking(move || read(&path, || !run.is_cancelled())).await??;
-    // The worker knows that it cancelled this run: a stop gives the task back.
+    // That is no failure of the file's: the worker knows that it cancelled the run, and why.
     read.ok_or_else(|| Failure::new("cancelled half-way"))
 }
 

@@ -8,7 +8,7 @@ use leasehold::{Budget, Change, Counts, DeadReason, Notice, Observer, To, Verdic
 use crate::files::name;
 
 /// A loop that fails so often in a row is told of: a busy store is nothing to worry about.
-const FAILING_TOLD: u32 = 1;
+const FAILING_TOLD: u32 = 3;
 
 /// Hears what the worker does, and speaks about a task only after the store has given its
 /// verdict. Clones share the bar.
