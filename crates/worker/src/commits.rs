@@ -101,29 +101,29 @@ impl Commits {
         self.waiting = later;
     }
 
-    async fn send(&mut self) {
+    /// Sends what is out. Tells whether any of it was answered, and what is wrong.
+    async fn send(&mut self) -> (bool, Option<Trouble>) {
         let items = self.out.iter().map(|decision| decision.item.clone()).collect();
         let call = self.serving.store.commit(Commit::new(items));
         let replies = match within(CALL_DEADLINE, call).await {
             Ok(replies) if replies.len() == self.out.len() => replies,
             Ok(_) => {
                 let what = "a backend broke LH-GEN-2: one reply an item";
-                return self.failed(Error::new(ErrorKind::Internal, what)).await;
+                return self.failed(Error::new(ErrorKind::Internal, what));
             }
-            Err(error) => return self.failed(error).await,
+            Err(error) => return self.failed(error),
         };
-        let (mut trouble, mut written) = (None, !self.speaks());
+        let (mut answered, mut wrong) = (false, None);
         for (decision, reply) in std::mem::take(&mut self.out).into_iter().zip(replies) {
             match self.conclude(decision, reply) {
-                Ok(()) => written = true,
-                Err(error) => trouble = Some(error),
+                Ok(()) => answered = true,
+                Err(error) => wrong = Some(error),
             }
         }
-        self.serving.writable.send_replace(written);
-        match trouble {
-            Some(error) => self.pause(&self.serving.trouble(Loop::Commits, error)).await,
-            None => self.serving.well(Loop::Commits),
+        if wrong.is_none() {
+            self.serving.well(Loop::Commits);
         }
+        (answered, wrong.map(|error| self.serving.trouble(Loop::Commits, error)))
     }
 
     /// Speaks only now that the verdict is known (LH-OBS-2). An error means that there is
@@ -158,7 +158,7 @@ impl Commits {
     }
 
     /// The call as a whole failed.
-    async fn failed(&mut self, error: Error) {
+    fn failed(&mut self, error: Error) -> (bool, Option<Trouble>) {
         let trouble = self.serving.trouble(Loop::Commits, error);
         let kind = trouble.error.kind();
         let maybe_applied = matches!(kind, ErrorKind::Unavailable | ErrorKind::Internal);
@@ -166,14 +166,14 @@ impl Commits {
             && kind != ErrorKind::Unavailable
             && let Some(decision) = self.out.pop()
         {
-            return self.refused(&decision, trouble.error);
+            self.refused(&decision, trouble.error);
+            return (true, None);
         }
-        self.serving.writable.send_replace(!self.speaks());
         if kind != ErrorKind::Unavailable || trouble.tries >= TOGETHER_MAX {
             self.alone = self.alone.max(self.out.len());
         }
         self.back(maybe_applied);
-        self.pause(&trouble).await;
+        (false, Some(trouble))
     }
 
     /// Takes back what a call had sent: one alone goes last, so that it cannot hold up the
@@ -192,13 +192,10 @@ impl Commits {
         }
     }
 
-    /// Whether a failure of what is out says something about the store.
-    fn speaks(&self) -> bool {
-        self.out.iter().any(|decision| decision.tries < SPEAKS_MAX)
-    }
-
-    async fn pause(&self, trouble: &Trouble) {
-        clock::pause(trouble.pause().min(PAUSE_MAX)).await;
+    /// Whether a decision that waits says that none can be written: it has failed, and not so
+    /// often yet that it may be at fault itself.
+    fn is_held_up(&self) -> bool {
+        self.waiting.iter().any(|decision| (1..SPEAKS_MAX).contains(&decision.tries))
     }
 
     fn refused(&self, decision: &Decision, error: Error) {
@@ -234,9 +231,17 @@ impl Body for Commits {
         self.back(true);
         while self.gather().await {
             self.pick();
-            self.send().await;
-            if self.waiting.is_empty() && self.serving.found_nothing.load(Ordering::Relaxed) {
-                self.serving.idle.notify_one();
+            let (answered, trouble) = self.send().await;
+            self.serving.writable.send_replace(answered || !self.is_held_up());
+            if let Some(trouble) = trouble {
+                clock::pause(trouble.pause().min(PAUSE_MAX)).await;
+            }
+            if self.waiting.is_empty() {
+                // Without a next call none would ever tell that an earlier trouble is over.
+                self.serving.well(Loop::Commits);
+                if self.serving.found_nothing.load(Ordering::Relaxed) {
+                    self.serving.idle.notify_one();
+                }
             }
         }
     }

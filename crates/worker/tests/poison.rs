@@ -17,7 +17,7 @@ use leasehold_core::{
 use leasehold_worker::{Context, Failure, Worker};
 use support::desk::Spoils;
 use support::working::{Working, standing};
-use support::{Stage, Staged, Verb};
+use support::{Fault, Stage, Staged, Verb};
 
 const LEASE: Duration = Duration::from_secs(30);
 const HOUR: Duration = Duration::from_secs(3_600);
@@ -149,6 +149,23 @@ async fn one_lapsed_task_that_spoils_its_calls_does_not_keep_the_others_from_bei
             assert_eq!(standing(&stage.task(task).await), (State::Succeeded, 2, 0, 1), "{kind:?}");
         }
     }
+}
+
+/// A decision that is given up says nothing about the store any more.
+#[tokio::test(start_paused = true)]
+async fn a_decision_that_is_refused_after_a_lost_request_does_not_stop_its_queue() {
+    let stage = Stage::new();
+    steps(&stage, 1).await;
+    let refused = Fault::Refused(ErrorKind::Corrupt);
+    stage.store.fail_next(Verb::Commit, [Fault::LostRequest, refused]);
+    let working = Working::start(Worker::new(&stage.client).handler(step));
+    stage.until("it is given up", || working.tally().unknown == 1).await;
+    assert_eq!(stage.store.fired(), 2);
+    assert!(working.health.is_well(), "nothing is left that could fail");
+    let next = Draft::new(&Step).id("next").keep_success(HOUR);
+    let next = stage.client.enqueue(next).await.expect("it is new").task().clone();
+    stage.pass(Duration::from_secs(5)).await;
+    assert_eq!(standing(&stage.task(&next).await), (State::Succeeded, 1, 0, 0));
 }
 
 #[tokio::test(start_paused = true)]
