@@ -92,8 +92,12 @@ fn rescued(lease: &Lease, change: &Change, verdict: &Verdict) {
             tracing::warn!(target: "leasehold", %task, kind, rescues = lease.rescues + 1,
                 "its worker was lost: put back");
         }
-        _ => {
+        (Verdict::Stale { .. } | Verdict::Gone, _) => {
             tracing::info!(target: "leasehold", %task, kind, ?verdict, "needed no rescue after all");
+        }
+        _ => {
+            let line = astray(verdict).unwrap_or_default();
+            tracing::warn!(target: "leasehold", %task, kind, ?verdict, "rescue: {line}");
         }
     }
 }

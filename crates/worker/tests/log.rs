@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use leasehold_core::{
-    Backend, Backoff, Claim, Delivery, Draft, Enqueue, Intervention, Jitter, NewTask, Purpose,
-    RetryPolicy, State, Task, TaskRef,
+    Backend, Backoff, Claim, Delivery, Draft, Enqueue, ErrorKind, Intervention, Jitter, NewTask,
+    Purpose, RetryPolicy, State, Task, TaskRef,
 };
 use leasehold_worker::{Context, Done, Failure, Worker};
 use support::captured::Captured;
@@ -61,6 +61,23 @@ async fn the_log_tells_a_success_that_did_not_count_with_both_fences() {
     let fences = format!("verdict=Stale {{ shown: {run:?}, now: {now:?} }}");
     assert!(lines[0].starts_with("WARN ") && lines[0].contains(&fences), "{lines:?}");
     assert_eq!(log.with("ended"), [""; 0]);
+}
+
+/// That a rescue was refused is no good news: the task is still in nobody's hands.
+#[tokio::test(start_paused = true)]
+async fn the_log_does_not_call_a_rescue_needless_that_was_refused() {
+    let (log, stage) = (Captured::start(), Stage::new());
+    enqueue(&stage, letter()).await;
+    assert_eq!(stage.claim("default", Purpose::Run).await.len(), 1);
+    stage.pass_in_store(HOUR);
+    stage.store.fail_next(Verb::Commit, [Fault::Refused(ErrorKind::Corrupt)]);
+    let done = |_: Letter, _: Context| async { Ok::<_, Failure>(()) };
+    let _working = Working::start(Worker::new(&stage.client).handler(done));
+    stage.until("it was refused", || stage.store.fired() == 1).await;
+    settle().await;
+    let lines = log.with("rescue: refused by the store");
+    assert_eq!((lines.len(), log.with("needed no rescue")), (1, vec![]), "{:?}", log.lines());
+    assert!(lines[0].starts_with("WARN "), "{lines:?}");
 }
 
 /// A page in the night says that a loop fails, and one line that it works again.
