@@ -340,8 +340,7 @@ impl Change {
                 return wrong("lets a lost task leave within a day");
             }
         }
-        let result = self.result.as_ref().map_or(0, Payload::len);
-        check_size("the result's size in bytes", result, bounds.payload_bytes_max)?;
+        self.result.as_ref().map_or(Ok(()), |result| bounds.check_result(result))?;
         if let Some(edit) = &self.edit {
             edit.check(bounds)?;
         }

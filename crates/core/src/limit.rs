@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::clock::Timestamp;
 use crate::error::Error;
+use crate::task::Payload;
 
 /// A task's place under a concurrency limit: at most as many unlapsed leases at once for
 /// one `key` as its `group`'s number says (LH-LIMIT-1).
@@ -113,6 +114,14 @@ impl Bounds {
             return Err(Error::invalid(format!("{what} {name:?} has a control character")));
         }
         check_size(&format!("the size of {what} in bytes"), name.len(), self.name_bytes_max)
+    }
+
+    /// Checks the size of what a success leaves.
+    ///
+    /// # Errors
+    /// Invalid above [`Bounds::payload_bytes_max`].
+    pub fn check_result(&self, result: &Payload) -> Result<(), Error> {
+        check_size("the result's size in bytes", result.len(), self.payload_bytes_max)
     }
 
     /// Checks the length of a lease.

@@ -6,8 +6,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::error::Category;
 
-use crate::limit::check_size;
-use crate::{Bounds, Delivery, Error, ErrorKind, Payload, Priority, RetryPolicy, StoredTask};
+use crate::{Delivery, Error, ErrorKind, Payload, Priority, RetryPolicy, StoredTask};
 
 /// A type of task: what it is called, and what follows when it does not go well.
 ///
@@ -115,10 +114,10 @@ pub fn decode<T: Task>(payload: &Payload) -> Result<T, Error> {
 /// What a handler leaves behind: its value as JSON; `null` leaves nothing.
 ///
 /// # Errors
-/// Invalid when the type refuses to be serialized, or the JSON is larger than a result may be.
-pub fn encode_result<T: Serialize>(value: &T, bounds: &Bounds) -> Result<Option<Payload>, Error> {
+/// Invalid when the type refuses to be serialized. Whether a store takes so large a result is
+/// a matter of its bounds ([`Bounds::check_result`]).
+pub fn encode_result<T: Serialize>(value: &T) -> Result<Option<Payload>, Error> {
     let json = to_json(value, "the result")?;
-    check_size("the result's size in bytes", json.len(), bounds.payload_bytes_max)?;
     Ok((json.as_bytes() != b"null").then_some(json))
 }
 
@@ -168,6 +167,7 @@ fn at(what: &str, error: &serde_json::Error) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Bounds;
 
     #[derive(Debug, PartialEq, serde::Serialize, serde::Deserialize)]
     struct Mail {
@@ -205,10 +205,11 @@ mod tests {
 
     #[test]
     fn a_result_of_nothing_is_not_kept_and_a_large_one_is_refused() {
+        assert_eq!(encode_result(&()).expect("it is JSON"), None);
+        assert_eq!(encode_result(&17).expect("it is JSON"), Some(Payload::from("17")));
         let bounds = Bounds::default().with_payload_bytes_max(4);
-        assert_eq!(encode_result(&(), &bounds).expect("it is small"), None);
-        assert_eq!(encode_result(&17, &bounds).expect("it is small"), Some(Payload::from("17")));
-        let error = encode_result(&"long", &bounds).expect_err("it is too large");
+        bounds.check_result(&Payload::from("long")).expect("it is just small enough");
+        let error = bounds.check_result(&Payload::from("large")).expect_err("it is too large");
         assert_eq!(error.kind(), ErrorKind::Invalid);
     }
 }

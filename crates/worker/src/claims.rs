@@ -5,8 +5,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use leasehold_core::{
-    Backoff, Claim, Claimed, ClaimerId, Entered, Error, ErrorKind, Features, Lease, Outcome,
-    Purpose, Unknown, Wake,
+    Backoff, Claimed, Entered, Error, ErrorKind, Features, Lease, Outcome, Purpose, Unknown, Wake,
 };
 use tokio::select;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
@@ -17,10 +16,11 @@ use crate::clock::{self, Instant, after, now};
 use crate::commits::Decision;
 use crate::handler::Registered;
 use crate::health::{Loop, Phase};
-use crate::held::Beat;
+use crate::held::{Beat, ends};
 use crate::observe::Notice;
 use crate::run::run;
 use crate::serving::{Body, Serving, becomes, spread};
+use crate::tickets::Tickets;
 
 /// The pause after the first hint that brought nothing.
 const VAIN_HINT_PAUSE: Duration = Duration::from_millis(5);
@@ -30,8 +30,8 @@ pub(crate) struct Claims {
     free: Arc<Semaphore>,
     runs: JoinSet<()>,
     tickets: Tickets,
-    /// A claim that has had no answer, to be asked again under the same number.
-    open: Option<Claim>,
+    /// What to ask for; `None` where the store cannot choose, or is not to.
+    kinds: Option<Vec<&'static str>>,
     /// Hints in a row that brought nothing.
     vain_hints: u32,
     decided: mpsc::Sender<Decision>,
@@ -46,8 +46,8 @@ impl Claims {
         Self {
             free: Arc::new(Semaphore::new(concurrency)),
             runs: JoinSet::new(),
-            tickets: Tickets::new(&serving),
-            open: None,
+            tickets: Tickets::new(),
+            kinds: kinds(&serving),
             vain_hints: 0,
             serving,
             decided,
@@ -83,23 +83,17 @@ impl Claims {
     /// A claim is not given up for a stop: its leases would have to lapse, and that would
     /// cost their tasks a rescue.
     async fn claim(&mut self, max: usize) -> Option<(Instant, Claimed)> {
-        let repeats = self.serving.capabilities.features.contains(Features::REPLAY);
+        let serving = self.serving.clone();
+        let repeats = serving.capabilities.features.contains(Features::REPLAY);
         loop {
-            let claim = self.open.take().unwrap_or_else(|| self.tickets.next(&self.serving, max));
-            self.open = repeats.then(|| claim.clone());
             let asked = now();
-            match self.serving.call(Loop::Claims, self.serving.store.claim(claim)).await {
-                Ok(claimed) => {
-                    self.open = None;
-                    if claimed.superseded {
-                        // Somebody else counts on under this loop's id: a new one is ours alone.
-                        self.tickets = Tickets::new(&self.serving);
-                    }
-                    return Some((asked, claimed));
-                }
-                Err(_) if self.serving.is_stopping() && !repeats => return None,
+            let kinds = self.kinds.as_deref();
+            let claim = self.tickets.claim(&serving, Loop::Claims, Purpose::Run, max, kinds);
+            match claim.await {
+                Ok(claimed) => return Some((asked, claimed)),
+                Err(_) if serving.is_stopping() && !repeats => return None,
                 Err(trouble) => select! {
-                    () = self.serving.reached(Phase::Cancelling) => return None,
+                    () = serving.reached(Phase::Cancelling) => return None,
                     () = clock::pause(trouble.pause()) => {}
                 },
             }
@@ -116,9 +110,10 @@ impl Claims {
             Some(_) if permit.is_none() => Outcome::Released(Entered::No),
             Some(handler) => match begin(serving, handler, &lease, asked) {
                 Ok(beat) => {
-                    let (serving, decided) = (serving.clone(), self.decided.clone());
+                    let (serving, handler) = (serving.clone(), handler.clone());
+                    let decided = self.decided.clone();
                     self.runs.spawn(async move {
-                        run(&serving, lease, beat, &decided).await;
+                        run(&serving, &handler, lease, beat, &decided).await;
                         drop(permit);
                     });
                     return;
@@ -168,6 +163,16 @@ impl Claims {
     }
 }
 
+fn kinds(serving: &Serving) -> Option<Vec<&'static str>> {
+    let capabilities = &serving.capabilities;
+    let kinds = serving.registry.kinds();
+    // What is to be buried has to be handed out first.
+    let chooses = serving.settings.unknown == Unknown::Wait
+        && capabilities.features.contains(Features::KINDS)
+        && kinds.len() <= capabilities.bounds.kinds_max;
+    chooses.then_some(kinds)
+}
+
 /// The heartbeat of a run that may start, or what to do about its lease instead.
 fn begin(
     serving: &Serving,
@@ -177,7 +182,7 @@ fn begin(
 ) -> Result<Beat, Outcome> {
     let settings = &serving.settings;
     let (begun, grace) = (now(), settings.cancel_grace());
-    let ends = after(asked, lease.ttl_left.min(settings.lease));
+    let ends = ends(asked, lease.ttl_left, settings.lease);
     // LH-WORK-1: nothing starts when its lease is over, or as good as over.
     if serving.is_stopping() || after(begun, grace) >= ends {
         return Err(Outcome::Released(Entered::No));
@@ -215,40 +220,5 @@ impl Body for Claims {
         while let Some(ended) = self.runs.join_next().await {
             self.ended(ended);
         }
-    }
-}
-
-/// Names each claim, so that a repeat returns what was granted and never grants twice
-/// (LH-CLAIM-9).
-struct Tickets {
-    claimer: ClaimerId,
-    seq: u64,
-    /// What to ask for; `None` where the store cannot choose, or is not to.
-    kinds: Option<Vec<&'static str>>,
-}
-
-impl Tickets {
-    fn new(serving: &Serving) -> Self {
-        let capabilities = &serving.capabilities;
-        let kinds = serving.registry.kinds();
-        // What is to be buried has to be handed out first.
-        let chooses = serving.settings.unknown == Unknown::Wait
-            && capabilities.features.contains(Features::KINDS)
-            && kinds.len() <= capabilities.bounds.kinds_max;
-        Self { claimer: ClaimerId::fresh(), seq: 0, kinds: chooses.then_some(kinds) }
-    }
-
-    fn next(&mut self, serving: &Serving, max: usize) -> Claim {
-        let Serving { queue, settings, capabilities, .. } = serving;
-        let holder = settings.holder.as_str();
-        let mut claim = Claim::new(queue.as_str(), Purpose::Run, max, settings.lease, holder);
-        if let Some(kinds) = &self.kinds {
-            claim = claim.with_kinds(kinds.iter().copied());
-        }
-        if capabilities.features.contains(Features::REPLAY) {
-            self.seq += 1;
-            claim = claim.with_ticket(self.claimer, self.seq);
-        }
-        claim
     }
 }

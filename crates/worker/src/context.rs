@@ -13,10 +13,10 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tokio::sync::watch;
 
-use crate::clock::{after, now, pause};
+use crate::clock::{now, pause};
 use crate::failure::Failure;
 use crate::health::Phase;
-use crate::held::{Held, Loss};
+use crate::held::{Held, Loss, ends};
 use crate::signs::{Cancelled, Signs};
 
 /// The pause before a task is asked about again that a stranger's transaction held.
@@ -215,7 +215,7 @@ impl<S> Context<S> {
             let call = run.client.store().renew_one(item.clone());
             match within(run.renew_deadline, call).await? {
                 RenewVerdict::Held { ttl_left } => {
-                    run.held.extend(&guard, after(asked, ttl_left.min(run.ttl)));
+                    run.held.extend(&guard, ends(asked, ttl_left, run.ttl));
                     return Ok(());
                 }
                 RenewVerdict::Lost(reason) => {

@@ -45,14 +45,13 @@ impl Done {
     }
 
     /// The task has succeeded and leaves this value as JSON, for as long as it is kept
-    /// (LH-PURGE-1).
+    /// (LH-PURGE-1). The worker buries the task when the store does not take so large a result.
     ///
     /// # Errors
     /// A fatal failure when the type refuses to be serialized.
     pub fn result<T: Serialize>(value: &T) -> Result<Self, Failure> {
-        // Its size is checked against the store's bound where the worker takes it over.
-        let anything = Bounds::default().with_payload_bytes_max(usize::MAX);
-        result(value, &anything)
+        let result = typed::encode_result(value).map_err(fatal)?;
+        Ok(Self(Ending::Succeeded(result)))
     }
 
     /// The task is to run again after this delay; no budget is spent (LH-GIVE-2). An
@@ -96,12 +95,8 @@ pub enum AsResult {}
 
 impl IntoDone<AsItIs> for Done {
     fn into_done(self, bounds: &Bounds) -> Result<Done, Failure> {
-        if let Ending::Succeeded(Some(result)) = &self.0
-            && result.len() > bounds.payload_bytes_max
-        {
-            let (size, max) = (result.len(), bounds.payload_bytes_max);
-            let words = format!("the result's size in bytes is {size}, more than {max}");
-            return Err(Failure::new(words).fatal());
+        if let Ending::Succeeded(Some(result)) = &self.0 {
+            bounds.check_result(result).map_err(fatal)?;
         }
         Ok(self)
     }
@@ -110,12 +105,10 @@ impl IntoDone<AsItIs> for Done {
 #[diagnostic::do_not_recommend]
 impl<T: Serialize> IntoDone<AsResult> for T {
     fn into_done(self, bounds: &Bounds) -> Result<Done, Failure> {
-        result(&self, bounds)
+        IntoDone::<AsItIs>::into_done(Done::result(&self)?, bounds)
     }
 }
 
-fn result<T: Serialize>(value: &T, bounds: &Bounds) -> Result<Done, Failure> {
-    let result = typed::encode_result(value, bounds);
-    let fatal = |error: Error| Failure::from(error).fatal();
-    result.map(|result| Done(Ending::Succeeded(result))).map_err(fatal)
+fn fatal(error: Error) -> Failure {
+    Failure::from(error).fatal()
 }

@@ -67,9 +67,9 @@ type Start = Box<dyn Fn(&Payload, Arc<Run>) -> Result<Running, Error> + Send + S
 
 /// A handler whose types are erased.
 pub(crate) struct Registered {
-    pub(crate) kind: &'static str,
-    pub(crate) queue: &'static str,
-    pub(crate) delivery: Delivery,
+    kind: &'static str,
+    queue: &'static str,
+    delivery: Delivery,
     pub(crate) timeout: Duration,
     accepts_loss: bool,
     start: Start,
@@ -139,7 +139,7 @@ pub(crate) fn words(panic: &(dyn std::any::Any + Send)) -> String {
 }
 
 /// The handlers of a worker by kind.
-pub(crate) struct Registry(HashMap<&'static str, Registered>);
+pub(crate) struct Registry(HashMap<&'static str, Arc<Registered>>);
 
 impl Registry {
     /// # Errors
@@ -152,7 +152,7 @@ impl Registry {
         for handler in handlers {
             handler.check(store)?;
             let kind = handler.kind;
-            if by_kind.insert(kind, handler).is_some() {
+            if by_kind.insert(kind, Arc::new(handler)).is_some() {
                 return Err(Error::invalid(format!(
                     "two handlers of kind {kind:?}: a kind has one handler in a worker"
                 )));
@@ -161,7 +161,7 @@ impl Registry {
         Ok(Self(by_kind))
     }
 
-    pub(crate) fn get(&self, kind: &str) -> Option<&Registered> {
+    pub(crate) fn get(&self, kind: &str) -> Option<&Arc<Registered>> {
         self.0.get(kind)
     }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 use leasehold_core::{Guard, Lease, LostReason, RenewItem, TaskRef};
 use tokio::sync::watch;
 
-use crate::clock::{Instant, now};
+use crate::clock::{Instant, after, now};
 
 /// Why a run no longer holds its lease.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,6 +28,12 @@ pub(crate) struct Life {
     /// call that gave or extended the lease: never later than the store's own end of it.
     pub(crate) ends: Instant,
     pub(crate) lost: Option<Loss>,
+}
+
+/// When a lease ends by this machine's clock, of which the store told at a call that was made
+/// at `asked`. A store whose clock was set back tells more than was asked for.
+pub(crate) fn ends(asked: Instant, ttl_left: Duration, lease: Duration) -> Instant {
+    after(asked, ttl_left.min(lease))
 }
 
 /// The runs of one queue. A task stands here once, so that a process never has two attempts
@@ -79,9 +85,7 @@ impl Held {
     pub(crate) fn renews(&self, ttl: Duration) -> Vec<RenewItem> {
         let now = now();
         let entries = self.entries();
-        let kept = entries
-            .values()
-            .filter(|entry| entry.life.borrow().lost.is_none() && now < entry.renew_until);
+        let kept = entries.values().filter(|entry| entry.is_kept(now));
         kept.map(|entry| RenewItem::new(entry.guard.clone(), ttl)).collect()
     }
 
@@ -89,9 +93,7 @@ impl Held {
     pub(crate) fn is_held(&self, guard: &Guard) -> bool {
         let now = now();
         let mut held = false;
-        self.with(guard, |entry| {
-            held = entry.life.borrow().lost.is_none() && now < entry.renew_until;
-        });
+        self.with(guard, |entry| held = entry.is_kept(now));
         held
     }
 
@@ -124,6 +126,11 @@ impl Held {
 }
 
 impl Entry {
+    /// Whether it is not lost, and its run within its time.
+    fn is_kept(&self, now: Instant) -> bool {
+        self.life.borrow().lost.is_none() && now < self.renew_until
+    }
+
     fn lose(&self, loss: Loss) {
         self.life.send_if_modified(|life| {
             if life.lost.is_some() {

@@ -21,6 +21,7 @@ mod serving;
 mod shutdown;
 mod signature;
 mod signs;
+mod tickets;
 mod worker;
 
 pub use context::Context;

@@ -8,7 +8,7 @@ use leasehold_core::{Error, ErrorKind, Guard, LostReason, Renew, RenewItem, Rene
 
 use crate::clock::{self, Instant, after, now};
 use crate::health::Loop;
-use crate::held::Loss;
+use crate::held::{Loss, ends};
 use crate::serving::{Body, Serving};
 
 /// Renews every lease of a queue three times in its length, by as few calls as the store
@@ -77,9 +77,8 @@ impl Pulse {
         let serving = &self.0;
         match reply? {
             RenewVerdict::Held { ttl_left } => {
-                // A store whose clock was set back tells more than was asked for.
-                let ttl_left = ttl_left.min(serving.settings.lease);
-                serving.held.extend(guard, after(asked, ttl_left));
+                let ends = ends(asked, ttl_left, serving.settings.lease);
+                serving.held.extend(guard, ends);
             }
             // Its own commit was faster than this renew: nothing is wrong.
             RenewVerdict::Lost(LostReason::Decided) => {}

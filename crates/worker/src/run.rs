@@ -23,15 +23,12 @@ use crate::signs::{Cancelled, Signs};
 /// handler, before the decision is written.
 pub(crate) async fn run(
     serving: &Serving,
+    handler: &Registered,
     lease: Lease,
     beat: Beat,
     decided: &mpsc::Sender<Decision>,
 ) {
-    let outcome = match serving.registry.get(&lease.kind) {
-        Some(handler) => work(serving, &lease, handler, beat).await,
-        None => Some(Outcome::UnknownKind(serving.settings.unknown)),
-    };
-    if let Some(outcome) = outcome {
+    if let Some(outcome) = work(serving, &lease, handler, beat).await {
         // The channel is closed only when the worker is gone.
         let _ = decided.send(Decision::of_run(lease, outcome)).await;
     }

@@ -1,10 +1,8 @@
 //! [`Worker`]: handlers for some kinds of tasks, and the loops that feed them.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::task::{self, Poll};
 use std::time::Duration;
 
 use leasehold_core::clock::within;
@@ -49,7 +47,8 @@ const DROP: Duration = Duration::from_secs(1);
 /// | [`purge_every`](Self::purge_every) | 60 s | how often finished tasks are purged |
 ///
 /// It serves the queues of its handlers' types, and those that [`queue`](Self::queue) adds;
-/// after [`only_queues`](Self::only_queues) those that are named there, and no other. `S` is the state that handlers see in their [`Context`](crate::Context).
+/// after [`only_queues`](Self::only_queues) those that are named there, and no other. `S` is
+/// the state that handlers see in their [`Context`](crate::Context).
 #[must_use = "a worker does nothing until it runs"]
 pub struct Worker<S = ()> {
     client: Client,
@@ -214,7 +213,7 @@ impl<S: Send + Sync + 'static> Worker<S> {
     /// # Cancel safety
     /// As [`run_until`](Self::run_until).
     pub async fn run(self) -> Result<Report, Error> {
-        self.until_signals(|worker, told| worker.run_until(told)).await
+        self.until_signals(|worker, told| worker.run_until(async { drop(told.await) })).await
     }
 
     /// Works until `stop` comes back. Then it claims no more, lets its handlers go on for the
@@ -249,7 +248,7 @@ impl<S: Send + Sync + 'static> Worker<S> {
     /// # Cancel safety
     /// As [`run_until`](Self::run_until).
     pub async fn drain(self) -> Result<Report, Error> {
-        self.until_signals(|worker, told| worker.drain_until(told)).await
+        self.until_signals(|worker, told| worker.drain_until(async { drop(told.await) })).await
     }
 
     /// Works until its queues hold no unfinished task, or until `stop` comes back; then stops
@@ -273,14 +272,14 @@ impl<S: Send + Sync + 'static> Worker<S> {
 
     async fn until_signals<F: Future<Output = Result<Report, Error>>>(
         self,
-        work: impl FnOnce(Self, Told) -> F,
+        work: impl FnOnce(Self, oneshot::Receiver<()>) -> F,
     ) -> Result<Report, Error> {
         let mut signals = Signals::listen().map_err(|error| {
             Error::new(ErrorKind::Internal, "signals cannot be heard").with_source(error)
         })?;
         let health = self.health();
         let (tell, told) = oneshot::channel();
-        let work = work(self, Told(told));
+        let work = work(self, told);
         tokio::pin!(work);
         tokio::select! {
             done = &mut work => done,
@@ -317,17 +316,6 @@ impl<S: Send + Sync + 'static> Worker<S> {
         }
         let mut queues = self.queues.keys().chain(self.only.iter().flatten());
         queues.try_for_each(|queue| bounds.check_name("queue", queue))
-    }
-}
-
-/// Comes back at the first signal.
-struct Told(oneshot::Receiver<()>);
-
-impl Future for Told {
-    type Output = ();
-
-    fn poll(mut self: Pin<&mut Self>, cx: &mut task::Context<'_>) -> Poll<()> {
-        Pin::new(&mut self.0).poll(cx).map(drop)
     }
 }
 
