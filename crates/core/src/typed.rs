@@ -115,7 +115,7 @@ pub fn decode<T: Task>(payload: &Payload) -> Result<T, Error> {
 ///
 /// # Errors
 /// Invalid when the type refuses to be serialized. Whether a store takes so large a result is
-/// a matter of its bounds ([`Bounds::check_result`]).
+/// a matter of its bounds ([`Bounds::check_result`](crate::Bounds::check_result)).
 pub fn encode_result<T: Serialize>(value: &T) -> Result<Option<Payload>, Error> {
     let json = to_json(value, "the result")?;
     Ok((json.as_bytes() != b"null").then_some(json))
