@@ -52,7 +52,8 @@ pub(crate) fn applied(
     applied
 }
 
-/// The task after `item` was applied with the new fence `fence`; `None` when it left.
+/// The task after `item` was applied with the new fence `fence`; `None` when it left, in a
+/// queue with the usual settings.
 pub(crate) fn after(
     before: &StoredTask,
     item: &CommitItem,
@@ -60,6 +61,19 @@ pub(crate) fn after(
     now: Timestamp,
     history_max: usize,
 ) -> Option<StoredTask> {
+    let task = landed(before, item, fence, now, history_max);
+    let held = task.held_until.is_some_and(|held| held > now);
+    (held || keep(&item.change, Retention::DEFAULT) != Some(Keep::NOT)).then_some(task)
+}
+
+/// The task after `item` was applied with the new fence `fence`, whether it stays or not.
+pub(crate) fn landed(
+    before: &StoredTask,
+    item: &CommitItem,
+    fence: Fence,
+    now: Timestamp,
+    history_max: usize,
+) -> StoredTask {
     let (change, mut task) = (&item.change, before.clone());
     let operator = change.by == Role::Operator;
     let live = before.until.filter(|until| *until > now);
@@ -79,11 +93,10 @@ pub(crate) fn after(
     }
     if change.to == To::Same {
         edit(&mut task, change, now);
-        return Some(task);
+    } else {
+        arrive(&mut task, change, now);
     }
-    arrive(&mut task, change, now);
-    let held = task.held_until.is_some_and(|held| held > now);
-    (held || !leaves(change)).then_some(task)
+    task
 }
 
 fn edit(task: &mut StoredTask, change: &Change, now: Timestamp) {
@@ -91,7 +104,10 @@ fn edit(task: &mut StoredTask, change: &Change, now: Timestamp) {
     task.payload = edit.payload.unwrap_or(task.payload.clone());
     task.priority = edit.priority.unwrap_or(task.priority);
     task.due = edit.due.map_or(task.due, |due| due.instant(now));
-    task.policy = edit.policy.unwrap_or(task.policy);
+    if let Some(policy) = edit.policy {
+        // What could not be read has been written anew.
+        (task.policy, task.corrupt) = (policy, None);
+    }
 }
 
 fn arrive(task: &mut StoredTask, change: &Change, now: Timestamp) {
@@ -102,20 +118,23 @@ fn arrive(task: &mut StoredTask, change: &Change, now: Timestamp) {
         To::Cancelled | To::Gone => State::Cancelled,
         To::Same => task.state,
     };
-    if let To::Waiting(When::After(delay)) = change.to {
-        task.due = now.after(delay);
-    }
+    task.due = match change.to {
+        To::Waiting(When::After(delay)) => now.after(delay),
+        To::Waiting(When::At(instant)) => instant.max(now),
+        _ => task.due,
+    };
     task.finished_at = task.state.is_finished().then_some(now);
     task.result = change.result.clone();
 }
 
-fn leaves(change: &Change) -> bool {
-    let keep = match change.to {
-        To::Succeeded => change.keep.or(Retention::DEFAULT.succeeded),
-        To::Dead(reason) => change.keep.or(Retention::DEFAULT.of(State::Dead(reason))),
-        To::Cancelled => change.keep.or(Retention::DEFAULT.cancelled),
+/// How long a task stays that the change finishes: its own word, else its queue's; `None` when
+/// the change does not finish it.
+pub(crate) fn keep(change: &Change, queue: Retention) -> Option<Keep> {
+    match change.to {
+        To::Succeeded => change.keep.or(queue.succeeded),
+        To::Dead(reason) => change.keep.or(queue.of(State::Dead(reason))),
+        To::Cancelled => change.keep.or(queue.cancelled),
         To::Gone => Some(Keep::NOT),
         To::Waiting(_) | To::Same => None,
-    };
-    keep == Some(Keep::NOT)
+    }
 }
