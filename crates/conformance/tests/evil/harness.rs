@@ -1,0 +1,112 @@
+//! The suite's harness for a store with one fault.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use leasehold_conformance::{
+    Case, CaseClock, Faults, Harness, HarnessError, Link, PlantedRecord, Profile, World,
+    async_trait,
+};
+use leasehold_core::{
+    Backend, Clock, Features, Fence, LimitKey, ManualClock, State, StoredTask, TaskRef,
+};
+
+use crate::backend::Evil;
+use crate::sin::Sin;
+
+pub struct Exam {
+    pub features: Features,
+    pub sin: fn() -> Arc<dyn Sin>,
+}
+
+#[async_trait]
+impl Harness for Exam {
+    fn profile(&self) -> Profile {
+        Profile::new("evil", self.features)
+    }
+
+    async fn world(&self, case: &Case) -> Result<Box<dyn World>, HarnessError> {
+        let hand = ManualClock::default();
+        let clock = match case.needs.clock {
+            CaseClock::Manual => Clock::from(hand.clone()),
+            CaseClock::Real => Clock::default(),
+        };
+        let store = Evil::new(clock, self.features, (self.sin)());
+        Ok(Box::new(EvilWorld { store: Arc::new(store), hand }))
+    }
+}
+
+struct EvilWorld {
+    store: Arc<Evil>,
+    hand: ManualClock,
+}
+
+#[async_trait]
+impl World for EvilWorld {
+    async fn open(&self, link: Link) -> Result<Arc<dyn Backend>, HarnessError> {
+        match link {
+            Link::Direct => Ok(self.store.clone()),
+            other => Err(format!("there is no {other:?} link to memory").into()),
+        }
+    }
+
+    async fn shift(&self, by_ms: i64) -> Result<(), HarnessError> {
+        self.hand.shift(by_ms);
+        Ok(())
+    }
+
+    fn faults(&self) -> Option<&dyn Faults> {
+        Some(self)
+    }
+
+    /// The model has no index, so that only slots can be left over.
+    async fn residue(&self) -> Result<Vec<String>, HarnessError> {
+        let (store, now) = self.store.locked();
+        let mut left = Vec::new();
+        for (name, model) in &store.queues {
+            for ((id, fence), until) in model.slots.values().flatten() {
+                let explains =
+                    |task: &StoredTask| task.run == Some(*fence) || task.held_until >= Some(*until);
+                if *until > now && !model.task(id).is_some_and(explains) {
+                    left.push(format!("{name}: a slot of {id} at {fence} without a lease"));
+                }
+            }
+            let leased = |task: &&StoredTask| matches!(task.state, State::Leased(_));
+            let tasks = model.tasks.values().map(|kept| &kept.task);
+            for task in tasks.filter(|task| leased(task) != task.until.is_some()) {
+                left.push(format!("{}: leased without an end, or the other way", task.task_ref));
+            }
+        }
+        Ok(left)
+    }
+}
+
+#[async_trait]
+impl Faults for EvilWorld {
+    async fn plant(&self, task: &TaskRef, planted: PlantedRecord) -> Result<(), HarnessError> {
+        let (mut store, _) = self.store.locked();
+        let model = store.queues.get_mut(&task.queue).ok_or("no such queue")?;
+        let kept = model.tasks.get_mut(&task.id).ok_or("no such task")?;
+        match planted {
+            PlantedRecord::Broken(raw) => kept.task.corrupt = Some(raw.into()),
+            PlantedRecord::Newer => _ = model.newer.insert(task.id.clone()),
+            other => return Err(format!("{other:?} cannot be planted").into()),
+        }
+        Ok(())
+    }
+
+    async fn plant_slot(&self, queue: &str, key: &LimitKey) -> Result<(), HarnessError> {
+        let (mut store, now) = self.store.locked();
+        let model = store.queues.get_mut(queue).ok_or("no such queue")?;
+        let until = now.after(Duration::from_secs(24 * 60 * 60));
+        let slots = model.slots.entry(key.clone()).or_default();
+        slots.insert(("nobody".to_owned(), Fence::new(0)), until);
+        Ok(())
+    }
+
+    async fn raise_fence(&self, value: u64) -> Result<(), HarnessError> {
+        let (mut store, _) = self.store.locked();
+        store.fence = store.fence.max(value.saturating_sub(1));
+        Ok(())
+    }
+}
