@@ -8,6 +8,8 @@ use leasehold_core::{BackendExt, Error, TaskRef};
 
 use crate::actor::Actor;
 use crate::harness::{Faults, HarnessError, Link, Profile, World};
+use crate::model::Breach;
+use crate::orders::Orders;
 
 /// One broken clause.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -104,6 +106,25 @@ impl Context {
     /// When the harness cannot.
     pub async fn shift(&self, by_ms: i64) -> Result<(), Stop> {
         Ok(self.world.shift(by_ms).await?)
+    }
+
+    /// How many orders of a race to play.
+    #[must_use]
+    pub(crate) fn orders(&self) -> Orders {
+        self.profile.orders
+    }
+
+    /// What chooses where a case plays a sample.
+    #[must_use]
+    pub(crate) fn seed(&self) -> u64 {
+        1
+    }
+
+    /// Reports what the model does not allow, with the calls that led there.
+    pub(crate) fn breach(&mut self, breach: &Breach, calls: &[String]) {
+        self.checked.insert(breach.clause.id);
+        let what = format!("{}\n  {}", breach.what, calls.join("\n  "));
+        self.fault(breach.clause, &what, breach.got.clone(), breach.want.clone());
     }
 
     /// The hooks that plant faults.

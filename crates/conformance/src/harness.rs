@@ -7,6 +7,7 @@ use async_trait::async_trait;
 use leasehold_core::{Backend, Features, LimitKey, TaskRef};
 
 use crate::case::Case;
+use crate::orders::Orders;
 
 /// Anything that keeps a world from being made or steered; it fails the case.
 pub type HarnessError = Box<dyn StdError + Send + Sync + 'static>;
@@ -19,13 +20,22 @@ pub struct Profile {
     pub name: &'static str,
     /// The features that it has; must equal what its capabilities tell.
     pub features: Features,
+    /// How many orders of a race the store can play in some seconds.
+    pub orders: Orders,
 }
 
 impl Profile {
     /// A backend called `name` with `features`.
     #[must_use]
     pub const fn new(name: &'static str, features: Features) -> Self {
-        Self { name, features }
+        Self { name, features, orders: Orders::Usual }
+    }
+
+    /// The same backend with more or fewer orders of each race.
+    #[must_use]
+    pub const fn with_orders(mut self, orders: Orders) -> Self {
+        self.orders = orders;
+        self
     }
 }
 

@@ -16,6 +16,15 @@ macro_rules! __cases {
             meta {
                 profile_matches [GEN_9, GEN_10, ENQ_8] CORE;
             }
+            orders {
+                worker_rescuer_and_operator [COMMIT_1, COMMIT_4, COMMIT_7, FENCE_2, LATE_1, LATE_2, LAPSE_1, BUDGET_1, BUDGET_3, OPER_1, OPER_8] CORE;
+                two_rescuers_and_a_worker [LAPSE_3, LATE_1, RENEW_2, FENCE_2, BUDGET_1] CORE;
+                two_operators_and_a_rescuer [OPER_1, OPER_2, OPER_8, COMMIT_4] CORE;
+                a_slot_between_two_tasks [LIMIT_3, LIMIT_4, LIMIT_7, RENEW_2] LIMITS;
+                a_unique_key_between_two_tasks [UNIQ_3, OPER_11, FENCE_2] UNIQUE;
+                redrive_and_late_success [LATE_1, DEAD_5, COMMIT_4] UNIQUE;
+                four_actors [LAPSE_3, LATE_1, OPER_2, COMMIT_7] CORE;
+            }
             verbs {
                 batches_answer_in_order [GEN_2] CORE;
                 empty_batches_do_nothing [GEN_2] CORE;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use leasehold_conformance::{
-    Case, CaseClock, Faults, Harness, HarnessError, Link, PlantedRecord, Profile, World,
+    Case, CaseClock, Faults, Harness, HarnessError, Link, Orders, PlantedRecord, Profile, World,
 };
 use leasehold_core::{Backend, Features, LimitKey, ManualClock, MemoryBackend, TaskRef};
 
@@ -14,7 +14,7 @@ struct Memory(Features);
 #[async_trait]
 impl Harness for Memory {
     fn profile(&self) -> Profile {
-        Profile::new("memory", self.0)
+        Profile::new("memory", self.0).with_orders(Orders::All)
     }
 
     async fn world(&self, case: &Case) -> Result<Box<dyn World>, HarnessError> {

@@ -18,6 +18,7 @@ pub mod meta;
 pub mod mode;
 pub mod obs;
 pub mod oper;
+pub mod orders;
 pub mod purge;
 pub mod race;
 pub mod read;

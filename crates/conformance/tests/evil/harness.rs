@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use leasehold_conformance::{
-    Case, CaseClock, Faults, Harness, HarnessError, Link, PlantedRecord, Profile, World,
+    Case, CaseClock, Faults, Harness, HarnessError, Link, Orders, PlantedRecord, Profile, World,
     async_trait,
 };
 use leasehold_core::{
@@ -22,7 +22,7 @@ pub struct Exam {
 #[async_trait]
 impl Harness for Exam {
     fn profile(&self) -> Profile {
-        Profile::new("evil", self.features)
+        Profile::new("evil", self.features).with_orders(Orders::Some(20))
     }
 
     async fn world(&self, case: &Case) -> Result<Box<dyn World>, HarnessError> {
