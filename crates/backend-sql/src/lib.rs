@@ -11,5 +11,7 @@ mod error;
 #[cfg(feature = "sqlite")]
 mod sqlite;
 
+#[cfg(all(feature = "sqlite", feature = "test-hooks"))]
+pub use sqlite::Edited;
 #[cfg(feature = "sqlite")]
 pub use sqlite::{SqliteBackend, SqliteConfig, Synchronous};

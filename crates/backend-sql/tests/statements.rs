@@ -132,24 +132,6 @@ const FILL: &[&str] = &[
     "analyze",
 ];
 
-/// A guard is a line of its own, so that a test can take it away and see a case fail.
-#[tokio::test]
-async fn each_guard_can_be_taken_away() {
-    let folder = tempfile::tempdir().expect("a temporary folder");
-    let mut conn = migrated(folder.path()).await;
-    let mut guards = 0;
-    for (_, sql) in statements() {
-        for guard in sql.lines().filter(|line| line.contains("-- guard LH-")) {
-            assert!(guard.starts_with("  ") && guard.trim_start().starts_with("and "), "{guard}");
-            let without: String =
-                sql.split_inclusive('\n').filter(|line| !line.starts_with(guard)).collect();
-            assert!(!plan(&mut conn, &without).await.is_empty());
-            guards += 1;
-        }
-    }
-    assert!(guards > 0);
-}
-
 #[test]
 fn each_statement_says_what_it_takes() {
     let mut faults = Vec::new();

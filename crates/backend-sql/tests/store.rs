@@ -53,6 +53,42 @@ async fn large_payloads_cut_a_claim_and_a_page_short() {
     assert_eq!((ids(&claimed), claimed.more), (vec!["a"], true));
 }
 
+/// LH-READ-4: a page looks at 10,000 tasks at most, and the next one goes on behind them, though
+/// none of them was in it.
+#[tokio::test]
+async fn a_list_goes_on_behind_what_a_page_has_looked_at() {
+    let mut world = World::new(Bounds::default()).await;
+    world.enqueue([task("first")]).await;
+    world
+        .sql(
+            "with recursive n (n) as (select 1 union all select n + 1 from n where n < 20004)
+             insert into task (queue, id, kind, format, terms, rank, state, enqueued_at, due,
+               fence, born, finished_at, payload)
+             select queue, n, iif(n > 20000, 'rare', kind), format, terms, rank,
+               iif(n % 2, state, 'succeeded'), enqueued_at, due, fence, born,
+               iif(n % 2, null, enqueued_at), payload
+             from n join task on task.id = 'first'",
+        )
+        .await;
+    let rare = Filter::all().with_kind("rare");
+    for (filter, want) in [
+        (rare.clone(), ("20001 20002 20003 20004", 3)),
+        (rare.with_status(Status::Succeeded), ("20002 20004", 2)),
+    ] {
+        let (mut list, mut found, mut pages) = (List::new("q", filter, 9), Vec::new(), 0);
+        loop {
+            let page = world.store.list(list.clone()).await.expect("a page");
+            found.extend(page.tasks.into_iter().map(|task| task.task_ref.id));
+            pages += 1;
+            match page.next {
+                Some(next) if pages < 9 => list = list.after(next),
+                _ => break,
+            }
+        }
+        assert_eq!((found.join(" ").as_str(), pages), want);
+    }
+}
+
 /// LH-CLAIM-11: a record that cannot be read is shown, listed and granted as raw bytes, and an
 /// operator may give it new terms or delete it.
 #[tokio::test]

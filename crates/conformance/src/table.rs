@@ -16,15 +16,6 @@ macro_rules! __cases {
             meta {
                 profile_matches [GEN_9, GEN_10, ENQ_8] CORE;
             }
-            orders {
-                worker_rescuer_and_operator [COMMIT_1, COMMIT_4, COMMIT_7, FENCE_2, LATE_1, LATE_2, LAPSE_1, BUDGET_1, BUDGET_3, OPER_1, OPER_8] CORE;
-                two_rescuers_and_a_worker [LAPSE_3, LATE_1, RENEW_2, FENCE_2, BUDGET_1] CORE;
-                two_operators_and_a_rescuer [OPER_1, OPER_2, OPER_8, COMMIT_4] CORE;
-                a_slot_between_two_tasks [LIMIT_3, LIMIT_4, LIMIT_7, RENEW_2] LIMITS;
-                a_unique_key_between_two_tasks [UNIQ_3, OPER_11, FENCE_2] UNIQUE;
-                redrive_and_late_success [LATE_1, DEAD_5, COMMIT_4] UNIQUE;
-                four_actors [LAPSE_3, LATE_1, OPER_2, COMMIT_7] CORE;
-            }
             verbs {
                 batches_answer_in_order [GEN_2] CORE;
                 empty_batches_do_nothing [GEN_2] CORE;
@@ -35,6 +26,8 @@ macro_rules! __cases {
                 opaque_notes_and_results [GEN_6, RENEW_9, COMMIT_2] CORE;
                 queues_never_touch [GEN_7] CORE;
                 ids_never_meet [GEN_7] CORE;
+                a_name_in_two_queues_is_two_tasks [GEN_7] CORE;
+                what_left_a_queue_left_no_other [GEN_7] CORE;
                 verbs_can_be_repeated [GEN_4] CORE;
                 a_lost_race_is_a_value [GEN_8] CORE;
                 an_unknown_queue_is_empty [CLAIM_4, READ_3] CORE;
@@ -84,6 +77,7 @@ macro_rules! __cases {
                 an_id_is_remembered_and_then_free [ENQ_9] CORE;
                 a_remembered_commit_is_replayed [ENQ_9, COMMIT_8] CORE;
                 an_id_memory_of_nothing [ENQ_9, COMMIT_8] CORE;
+                an_ended_memory_hides_no_key [ENQ_9] UNIQUE;
             }
             read {
                 get_sees_every_write [READ_1] CORE;
@@ -114,6 +108,8 @@ macro_rules! __cases {
                 a_herd_shares_nothing [CLAIM_2] CORE;
                 what_cannot_start_hides_nothing [CLAIM_12, LIMIT_2] LIMITS;
                 kinds_are_all_that_is_granted [CLAIM_10] KINDS;
+                kinds_change_no_other_rule [CLAIM_1, CLAIM_3, GEN_7] KINDS;
+                kinds_pass_over_newer [CLAIM_11] KINDS FAULTS;
                 corrupt_is_granted_raw [CLAIM_11] FAULTS;
                 newer_terms_are_not_rewritten [CLAIM_11] FAULTS;
                 newer_is_left_and_blocks_nothing [CLAIM_11, CLAIM_4, OBS_1] FAULTS;
@@ -350,6 +346,10 @@ macro_rules! __cases {
                 surplus_slot_is_mended [LAPSE_8, LIMIT_3] LIMITS FAULTS;
                 gone_heir_strands_nobody [LIMIT_6, LIMIT_2] LIMITS;
                 kinds_never_starve_under_a_key [LIMIT_1, CLAIM_10] LIMITS KINDS;
+                leases_of_one_call_have_a_slot_each [LIMIT_3, RENEW_3] LIMITS;
+                a_purge_frees_no_slot [LIMIT_3, LIMIT_7] LIMITS;
+                the_first_end_counts [LIMIT_6] LIMITS;
+                newer_takes_no_place [CLAIM_11, LIMIT_6] LIMITS FAULTS;
             }
             uniq {
                 second_is_duplicate [UNIQ_2, ENQ_2] UNIQUE;
@@ -366,6 +366,8 @@ macro_rules! __cases {
                 redrive_conflicts_with_another [UNIQ_4] UNIQUE;
                 redrive_takes_the_key_again [UNIQ_4, UNIQ_3] UNIQUE;
                 keys_belong_to_a_queue [UNIQ_1] UNIQUE;
+                only_the_next_holder_inherits [UNIQ_3, GEN_7] UNIQUE;
+                the_holder_is_of_this_queue [GEN_7] UNIQUE;
             }
             follow {
                 every_change_brings_them [ENQ_8] FOLLOW_UPS;
@@ -398,6 +400,15 @@ macro_rules! __cases {
                 empty_claim_may_grant_later [CLAIM_9] REPLAY;
                 no_lease_without_its_slot [CLAIM_9] REPLAY LIMITS;
                 repeat_takes_no_slot [CLAIM_9, LIMIT_1] REPLAY LIMITS;
+            }
+            orders {
+                worker_rescuer_and_operator [COMMIT_1, COMMIT_4, COMMIT_7, FENCE_2, LATE_1, LATE_2, LAPSE_1, BUDGET_1, BUDGET_3, OPER_1, OPER_8] CORE;
+                two_rescuers_and_a_worker [LAPSE_3, LATE_1, RENEW_2, FENCE_2, BUDGET_1] CORE;
+                two_operators_and_a_rescuer [OPER_1, OPER_2, OPER_8, COMMIT_4] CORE;
+                a_slot_between_two_tasks [LIMIT_3, LIMIT_4, LIMIT_7, RENEW_2] LIMITS;
+                a_unique_key_between_two_tasks [UNIQ_3, OPER_11, FENCE_2] UNIQUE;
+                redrive_and_late_success [LATE_1, DEAD_5, COMMIT_4] UNIQUE;
+                four_actors [LAPSE_3, LATE_1, OPER_2, COMMIT_7] CORE;
             }
         }
     };

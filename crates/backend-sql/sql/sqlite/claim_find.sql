@@ -4,4 +4,6 @@
 -- Returns: its seq and the fence that it gave, or no row.
 -- Clauses: LH-CLAIM-9
 -- index: claim
-select seq, fence from claim where queue = ?1 and claimer = ?2
+select seq, fence from claim
+where queue = ?1
+  and claimer = ?2 -- guard LH-CLAIM-9

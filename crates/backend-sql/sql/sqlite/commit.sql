@@ -18,16 +18,18 @@
 -- ?17 finished at: integer, ms, or null
 -- ?18 expires: integer, ms, or null
 -- Returns: one row when it was applied.
--- Clauses: LH-COMMIT-1, LH-COMMIT-2, LH-COMMIT-10, LH-LATE-1, LH-LATE-5, LH-UNIQ-4
+-- Clauses: LH-COMMIT-1, LH-COMMIT-2, LH-COMMIT-10, LH-LATE-1, LH-LATE-2, LH-LATE-5, LH-UNIQ-4, LH-RENEW-9
 -- index: integer primary key, task_unique
 update task set
   fence = ?6, shown = ?2, decision = ?7, shown_by = ?8,
-  run = iif(?9, run, null),
+  run = iif(?9, run, null), -- guard LH-LATE-5
   state = ?10, due = ?11, held_until = ?12, until = null, holder = null, parked = 0,
   failures = ?13, rescues = ?14, takeovers = 0,
-  note = iif(?15, null, note), result = ?16, finished_at = ?17, expires = ?18
+  note = iif(?15, null, note), -- guard LH-RENEW-9
+  result = ?16, finished_at = ?17, expires = ?18
 where seq = ?1
-  and (fence = ?2 or ?3 and run = ?2) -- guard LH-COMMIT-1, with its exception LH-LATE-1
+  and (fence = ?2 or run = ?2) -- guard LH-COMMIT-1
+  and (fence = ?2 or ?3) -- guard LH-LATE-2
   and (fence <> ?2 or state in (select value from json_each(?4))) -- guard LH-COMMIT-10
-  and not (?5 and exists (select 1 from task as rival where rival.queue = task.queue and rival.unique_key = task.unique_key and rival.finished_at is null and rival.seq <> task.seq)) -- guard LH-UNIQ-4
+  and not (?5 and exists (select 1 from task as rival where rival.queue = task.queue and rival.unique_key = task.unique_key and rival.finished_at is null)) -- guard LH-UNIQ-4
 returning seq

@@ -11,10 +11,11 @@
 -- ?10 terms: text, JSON, or null to leave them
 -- ?11 format of the new terms: integer
 -- Returns: one row when it was applied.
--- Clauses: LH-COMMIT-1, LH-COMMIT-2, LH-OPER-1, LH-OPER-2, LH-OPER-5
+-- Clauses: LH-COMMIT-1, LH-COMMIT-2, LH-OPER-1, LH-OPER-2, LH-OPER-5, LH-LATE-1
 -- index: integer primary key
 update task set
-  fence = ?4, shown = ?2, decision = ?5, shown_by = ?6, run = null, parked = 0,
+  fence = ?4, shown = ?2, decision = ?5, shown_by = ?6, parked = 0,
+  run = null, -- guard LH-LATE-1
   due = ?7, rank = ?8, payload = coalesce(?9, payload),
   format = iif(?10 is null, format, ?11), terms = coalesce(?10, terms)
 where seq = ?1

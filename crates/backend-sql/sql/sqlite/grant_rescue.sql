@@ -7,7 +7,7 @@
 -- Clauses: LH-LAPSE-2, LH-LAPSE-9
 -- index: integer primary key
 update task set
-  takeovers = takeovers + (state = 'leased_rescue'),
+  takeovers = takeovers + (state = 'leased_rescue'), -- guard LH-LAPSE-9
   state = 'leased_rescue', fence = ?2, until = ?3, holder = ?4
 where seq in (select value from json_each(?1))
 returning

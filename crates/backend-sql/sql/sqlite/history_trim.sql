@@ -3,4 +3,7 @@
 -- ?2 number of the newest one to drop: integer
 -- Clauses: LH-RETRY-5
 -- index: history
-delete from history where task = ?1 and n > 1 and n <= ?2
+delete from history
+where task = ?1
+  and n > 1 -- guard LH-RETRY-5
+  and n <= ?2 -- guard LH-RETRY-5

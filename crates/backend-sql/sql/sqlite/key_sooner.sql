@@ -10,4 +10,4 @@ from (
 where limit_key.queue = granted.queue
   and limit_key.limit_group = granted.limit_group
   and limit_key.limit_key = granted.limit_key
-  and limit_key.wake_at > ?2
+  and limit_key.wake_at > ?2 -- guard LH-LIMIT-6

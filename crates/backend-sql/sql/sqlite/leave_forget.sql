@@ -5,5 +5,5 @@
 -- Clauses: LH-ENQ-9, LH-TIME-4
 -- index: remembered, integer primary key
 delete from remembered
-where queue = ?1 and id in (
-  select task.id from task where task.seq in (select value from json_each(?2)))
+where queue = ?1
+  and id in (select task.id from task where task.seq in (select value from json_each(?2))) -- guard LH-ENQ-9

@@ -3,7 +3,9 @@
 -- ?2 id: text
 -- ?3 now: integer, ms
 -- Returns: its last commit and its last state, or no row.
--- Clauses: LH-ENQ-9, LH-READ-1
+-- Clauses: LH-ENQ-9, LH-READ-1, LH-GEN-7
 -- index: queue, remembered
 select shown, decision, shown_by, state from remembered
-where queue = (select queue.queue from queue where queue.name = ?1) and id = ?2 and until > ?3
+where id = ?2
+  and queue = (select queue.queue from queue where queue.name = ?1) -- guard LH-GEN-7
+  and until > ?3 -- guard LH-ENQ-9

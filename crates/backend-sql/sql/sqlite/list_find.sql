@@ -1,30 +1,22 @@
--- Finds a page of a list.
+-- Finds a page of a list that asks for nothing which only finished tasks have.
 -- ?1 name of the queue: text
 -- ?2 after this seq: integer
 -- ?3 up to this seq: integer
 -- ?4 most rows: integer
--- ?5 status: text or null
+-- ?5 status of an unfinished task: text or null
 -- ?6 now: integer, ms
 -- ?7 kind: text or null
--- ?8 state, of a dead letter by its reason: text or null
--- ?9 finished from: integer, ms, or null
--- ?10 finished before: integer, ms, or null
 -- Returns: seq and size, in the order of enqueue.
--- Clauses: LH-READ-4, LH-DEAD-4
+-- Clauses: LH-READ-4, LH-DEAD-4, LH-GEN-7
 -- index: queue, task_order
 select
   seq,
   length(payload) + coalesce(length(result), 0) + coalesce(length(note), 0) as bytes
 from task indexed by task_order
-where queue = (select queue.queue from queue where queue.name = ?1) and seq > ?2 and seq <= ?3
-  and (?5 is null or ?5 = case
-      when state = 'waiting' then iif(ready <= ?6, 'ready', 'scheduled')
-      when until is not null then iif(until <= ?6, 'lapsed', 'leased')
-      when substr(state, 1, 5) = 'dead_' then 'dead'
-      else state end)
-  and (?7 is null or kind = ?7)
-  and (?8 is null or state = ?8)
-  and (?9 is null or finished_at >= ?9)
-  and (?10 is null or finished_at < ?10)
+where seq <= ?3
+  and queue = (select queue.queue from queue where queue.name = ?1) -- guard LH-GEN-7
+  and seq > ?2 -- guard LH-READ-4
+  and (?5 is null or ?5 = case when state = 'waiting' then iif(ready <= ?6, 'ready', 'scheduled') when until <= ?6 then 'lapsed' when until is not null then 'leased' end) -- guard LH-DEAD-4
+  and (?7 is null or kind = ?7) -- guard LH-DEAD-4
 order by seq
 limit ?4

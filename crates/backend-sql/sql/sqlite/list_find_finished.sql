@@ -10,18 +10,20 @@
 -- ?9 finished from: integer, ms, or null
 -- ?10 finished before: integer, ms, or null
 -- Returns: seq and size, in the order of enqueue.
--- Clauses: LH-READ-4, LH-DEAD-4
+-- Clauses: LH-READ-4, LH-DEAD-4, LH-GEN-7
 -- index: queue, task_finished
 select
   seq,
   length(payload) + coalesce(length(result), 0) + coalesce(length(note), 0) as bytes
 from task indexed by task_finished
-where queue = (select queue.queue from queue where queue.name = ?1) and seq > ?2 and seq <= ?3
-  and finished_at is not null
-  and (?5 is null or ?5 = iif(substr(state, 1, 5) = 'dead_', 'dead', state))
-  and (?7 is null or kind = ?7)
-  and (?8 is null or state = ?8)
-  and (?9 is null or finished_at >= ?9)
-  and (?10 is null or finished_at < ?10)
+where finished_at is not null
+  and queue = (select queue.queue from queue where queue.name = ?1) -- guard LH-GEN-7
+  and seq > ?2 -- guard LH-DEAD-4
+  and seq <= ?3
+  and (?5 is null or ?5 = iif(substr(state, 1, 5) = 'dead_', 'dead', state)) -- guard LH-DEAD-4
+  and (?7 is null or kind = ?7) -- guard LH-DEAD-4
+  and (?8 is null or state = ?8) -- guard LH-DEAD-4
+  and (?9 is null or finished_at >= ?9) -- guard LH-DEAD-4
+  and (?10 is null or finished_at < ?10) -- guard LH-DEAD-4
 order by seq
 limit ?4

@@ -10,5 +10,5 @@ select
   (select json_group_array(json_array(n, at, shown, attempt, cause)) from history
     where history.task = task.seq) as records
 from task
-where seq in (select value from json_each(?1))
+where seq in (select value from json_each(?1)) -- guard LH-READ-4
 order by seq

@@ -8,8 +8,7 @@
 delete from claim
 where queue = ?1 and claimer in (
   select old.claimer from claim as old
-  where old.queue = ?1 and old.at <= ?2
-    and not exists (
-      select 1 from task indexed by task_lease
-      where task.queue = ?1 and task.fence = old.fence and task.until > ?3)
+  where old.queue = ?1
+    and old.at <= ?2 -- guard LH-CLAIM-9
+    and not exists (select 1 from task indexed by task_lease where task.queue = ?1 and task.fence = old.fence and task.until > ?3) -- guard LH-CLAIM-9
   limit ?4)

@@ -3,10 +3,11 @@
 -- ?2 now: integer, ms
 -- ?3 most rows: integer
 -- Returns: seq, the longest due first.
--- Clauses: LH-PURGE-1
+-- Clauses: LH-PURGE-1, LH-GEN-7
 -- index: task_expires
 select seq from task
-where queue = ?1
+where expires is not null
+  and queue = ?1 -- guard LH-GEN-7
   and expires <= ?2 -- guard LH-PURGE-1
 order by expires
 limit ?3

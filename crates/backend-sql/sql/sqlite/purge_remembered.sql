@@ -4,7 +4,11 @@
 -- ?3 most rows, but for those that end with the last of them: integer
 -- Clauses: LH-ENQ-9
 -- index: remembered_until
+with ended as (
+  select until from remembered
+  where queue = ?1
+    and until <= ?2 -- guard LH-ENQ-9
+  order by until limit ?3)
 delete from remembered
-where queue = ?1 and until <= (
-  select max(until) from (
-    select until from remembered where queue = ?1 and until <= ?2 order by until limit ?3))
+where queue = ?1
+  and until <= (select max(until) from ended) -- guard LH-ENQ-9

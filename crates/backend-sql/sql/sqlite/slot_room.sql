@@ -8,4 +8,7 @@
 select
   coalesce((select max from limit_group where queue = ?1 and limit_group = ?2), 0) as max,
   count(*) as taken
-from slot where queue = ?1 and limit_group = ?2 and limit_key = ?3
+from slot
+where queue = ?1
+  and limit_group = ?2 -- guard LH-LIMIT-1
+  and limit_key = ?3 -- guard LH-LIMIT-1

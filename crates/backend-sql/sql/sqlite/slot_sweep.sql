@@ -4,6 +4,8 @@
 -- ?2 limit group: text
 -- ?3 limit key: text
 -- ?4 now: integer, ms
--- Clauses: LH-RENEW-8
+-- Clauses: LH-LIMIT-3, LH-RENEW-8
 -- index: slot
-delete from slot where queue = ?1 and limit_group = ?2 and limit_key = ?3 and +until <= ?4
+delete from slot
+where queue = ?1 and limit_group = ?2 and limit_key = ?3
+  and +until <= ?4 -- guard LH-LIMIT-3

@@ -3,7 +3,7 @@
 -- ?2 id: text
 -- Returns: the task's columns; its records as a JSON array, each an array of number, instant,
 --   fence shown, attempt and cause, in no order.
--- Clauses: LH-READ-1
+-- Clauses: LH-READ-1, LH-GEN-7
 -- index: queue, task_id, history
 select
   seq, id, kind, format, terms, rank, state, enqueued_at, due, held_until, fence, born, run,
@@ -12,4 +12,5 @@ select
   (select json_group_array(json_array(n, at, shown, attempt, cause)) from history
     where history.task = task.seq) as records
 from task
-where queue = (select queue.queue from queue where queue.name = ?1) and id = ?2
+where id = ?2
+  and queue = (select queue.queue from queue where queue.name = ?1) -- guard LH-GEN-7

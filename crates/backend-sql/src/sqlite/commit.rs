@@ -169,7 +169,7 @@ async fn refuse(
         return Ok(Err(Error::invalid(what).with_task(&guard.task)));
     }
     if let (true, Some(key)) = (change.is_redrive(), &task.unique) {
-        let find = sql!("rival").bind(queue.key).bind(key).bind(&guard.task.id);
+        let find = sql!("rival").bind(queue.key).bind(key);
         if let Some(row) = find.fetch_optional(step.conn()).await? {
             let rival = TaskRef::new(&queue.name, row.try_get::<&str, _>("id")?);
             return Ok(Ok(CommitVerdict::Conflict(rival)));

@@ -6,7 +6,23 @@
 /// The statement of this name, with nothing bound.
 macro_rules! sql {
     ($name:literal) => {
-        sqlx::query(include_str!(concat!("../../sql/sqlite/", $name, ".sql")))
+        sqlx::query(text!($name, include_str!(concat!("../../sql/sqlite/", $name, ".sql"))))
+    };
+}
+
+/// The text of a statement: as it was written.
+#[cfg(not(feature = "test-hooks"))]
+macro_rules! text {
+    ($name:literal, $written:expr) => {
+        $written
+    };
+}
+
+/// The text of a statement: as it was written, unless a test has edited it.
+#[cfg(feature = "test-hooks")]
+macro_rules! text {
+    ($name:literal, $written:expr) => {
+        $crate::sqlite::edited::text($name, $written)
     };
 }
 
@@ -16,6 +32,8 @@ mod commit;
 mod config;
 mod configure;
 mod connect;
+#[cfg(feature = "test-hooks")]
+mod edited;
 mod enqueue;
 mod limits;
 mod mend;
@@ -41,6 +59,8 @@ use sqlx::sqlite::SqlitePool;
 use tokio::sync::Notify;
 
 pub use self::config::{SqliteConfig, Synchronous};
+#[cfg(feature = "test-hooks")]
+pub use self::edited::Edited;
 use self::step::Step;
 use crate::error::{Fault, told};
 

@@ -91,17 +91,20 @@ pub(super) async fn list(
     let window = window.bind(queue).bind(after).bind(looks).fetch_one(&mut *reading).await?;
     let Some(last) = window.try_get::<Option<i64>, _>("last")? else { return Ok(Page::default()) };
     let all_seen = window.try_get::<i64, _>("seen")? < looks;
-    let find = find
+    let mut find = find
         .bind(queue)
         .bind(after)
         .bind(last)
         .bind(i64::try_from(max.saturating_add(1)).unwrap_or(i64::MAX))
         .bind(filter.status.map(Status::as_str))
         .bind(now.as_millis())
-        .bind(&filter.kind)
-        .bind(filter.reason.map(|reason| State::Dead(reason).as_str()))
-        .bind(filter.finished_from.map(Timestamp::as_millis))
-        .bind(filter.finished_before.map(Timestamp::as_millis));
+        .bind(&filter.kind);
+    if finished {
+        find = find
+            .bind(filter.reason.map(|reason| State::Dead(reason).as_str()))
+            .bind(filter.finished_from.map(Timestamp::as_millis))
+            .bind(filter.finished_before.map(Timestamp::as_millis));
+    }
     let found = find.fetch_all(&mut *reading).await?;
     let seqs = within(&found, *max, bounds.batch_bytes_max)?;
     let next = match seqs.last() {

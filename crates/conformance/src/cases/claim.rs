@@ -6,7 +6,7 @@ use std::time::Duration;
 use futures_util::future::join_all;
 use leasehold_core::clause::{
     CLAIM_1, CLAIM_2, CLAIM_3, CLAIM_4, CLAIM_5, CLAIM_6, CLAIM_8, CLAIM_10, CLAIM_11, CLAIM_12,
-    LAPSE_1, LAPSE_2, LIMIT_2, OBS_1,
+    GEN_7, LAPSE_1, LAPSE_2, LIMIT_2, OBS_1,
 };
 use leasehold_core::{
     Claim, CommitVerdict, Configure, Count, DeadReason, Delivery, Due, Edit, Enqueue, Entered,
@@ -425,6 +425,48 @@ pub(crate) async fn newer_is_left_and_blocks_nothing(cx: &mut Context) -> Result
     let counts = user.backend().counts(Count::new(Context::QUEUE)).await?;
     let got = (counts.of(Status::Ready), counts.of(Status::Lapsed), counts.total());
     cx.check(CLAIM_11, "ready, lapsed and all tasks afterwards", got, (1, 1, 5));
+    Ok(())
+}
+
+/// A claim for kinds takes what any claim takes, in the same order.
+pub(crate) async fn kinds_change_no_other_rule(cx: &mut Context) -> Result<(), Stop> {
+    let user = cx.actor("user").await?;
+    let of = |kind: &str, id: &str| {
+        let mut new = Actor::task(id).with_priority(Priority::HIGHEST);
+        kind.clone_into(&mut new.kind);
+        new
+    };
+    user.on("q2").enqueue(of("a", "elsewhere")).await?;
+    user.enqueue(of("a", "runs")).await?;
+    user.run_one().await?;
+    user.enqueue(of("a", "later").with_due(Due::In(SECOND))).await?;
+    for (kind, id) in [("b", "1"), ("a", "2"), ("b", "3"), ("a", "4")] {
+        user.enqueue(of(kind, id)).await?;
+    }
+    let claim = user.request(Purpose::Run, 10).with_kinds(["a", "b"]);
+    let got = ids(&drained(&user, claim).await?);
+    let has = |id: &str| got.iter().any(|granted| granted == id);
+    cx.check(GEN_7, "whether a task of another queue is granted", has("elsewhere"), false);
+    cx.check(
+        CLAIM_1,
+        "whether what runs or is not due is granted",
+        has("runs") || has("later"),
+        false,
+    );
+    cx.check(CLAIM_3, "the order of two kinds", &got, &["1", "2", "3", "4"].map(str::to_owned));
+    Ok(())
+}
+
+/// A claim for kinds passes over a newer record as any claim does.
+pub(crate) async fn kinds_pass_over_newer(cx: &mut Context) -> Result<(), Stop> {
+    let user = cx.actor("user").await?;
+    user.enqueue(Actor::task("newer").with_priority(Priority::HIGHEST)).await?;
+    user.enqueue(Actor::task("a")).await?;
+    let before = user.get("newer").await?;
+    cx.planting()?.plant(&before.task_ref, PlantedRecord::Newer).await?;
+    let claim = user.request(Purpose::Run, 10).with_kinds(["kind"]);
+    let got = ids(&drained(&user, claim).await?);
+    cx.check(CLAIM_11, "what is granted beside a newer record", got, ["a"]);
     Ok(())
 }
 

@@ -8,9 +8,9 @@ use leasehold_core::clause::{
 use leasehold_core::decide;
 use leasehold_core::{
     BackendExt, Backoff, Bounds, CommitItem, CommitVerdict, Configure, Count, Delivery, Due,
-    DuplicateCause, Enqueue, EnqueueVerdict, Error, ErrorKind, Intervention, Jitter, Keep,
-    LimitKey, NewTask, Outcome, Priority, Purge, Purpose, Queues, Retention, Retry, RetryPolicy,
-    State, StoredTask, TaskRef,
+    DuplicateCause, Enqueue, EnqueueVerdict, Error, ErrorKind, Found, Get, Intervention, Jitter,
+    Keep, LimitKey, NewTask, Outcome, Priority, Purge, Purpose, Queues, Retention, Retry,
+    RetryPolicy, State, StoredTask, TaskRef,
 };
 
 use crate::actor::{Actor, applied, success};
@@ -112,8 +112,8 @@ pub(crate) async fn repeat_is_duplicate_in_every_state(cx: &mut Context) -> Resu
             .with_id(id)
             .with_priority(Priority::HIGHEST)
             .with_due(Due::In(DAY));
-        let reply = user.try_enqueue(other).await?;
-        let want = duplicate(DuplicateCause::Id, id, State::from_name(state));
+        let reply = user.try_enqueue(other).await.map_err(|error| error.kind());
+        let want = Ok(duplicate(DuplicateCause::Id, id, State::from_name(state)));
         cx.check(ENQ_2, &format!("an enqueue of a task that is {state}"), reply, want);
         cx.check_untouched(ENQ_2, "the task of the first enqueue", &user, &before).await?;
     }
@@ -282,7 +282,13 @@ pub(crate) async fn an_id_is_remembered_and_then_free(cx: &mut Context) -> Resul
             let _ = user.backend().purge(Purge::new(Context::QUEUE, 100)).await?;
         }
         cx.shift(1).await?;
-        let fence = user.enqueue(again()).await?;
+        let found = user.backend().get(Get::new(TaskRef::new(Context::QUEUE, way))).await?;
+        cx.check(ENQ_9, "a get once the memory has passed", found, Found::Nothing);
+        let reply = user.try_enqueue(again()).await.map_err(|error| error.kind());
+        let Ok(EnqueueVerdict::Enqueued { fence }) = reply else {
+            cx.check_that(ENQ_9, "an enqueue once the memory has passed", false, reply);
+            return Ok(());
+        };
         cx.check_that(ENQ_9, "the fence of the next task", fence > last, (fence, last));
         let now = user.get(way).await?;
         let want = StoredTask::enqueued(Context::QUEUE, again(), fence, now.enqueued_at);
@@ -341,6 +347,8 @@ pub(crate) async fn a_remembered_commit_is_replayed(cx: &mut Context) -> Result<
 
 pub(crate) async fn an_id_memory_of_nothing(cx: &mut Context) -> Result<(), Stop> {
     let user = cx.actor("user").await?;
+    user.enqueue(Actor::task("earlier")).await?;
+    applied(user.succeed(&user.run_one().await?).await?)?;
     user.configure(Configure::new(Context::QUEUE).with_id_memory(Duration::ZERO)).await?;
     user.enqueue(Actor::task("t")).await?;
     let run = user.run_one().await?;
@@ -348,6 +356,10 @@ pub(crate) async fn an_id_memory_of_nothing(cx: &mut Context) -> Result<(), Stop
     let last = applied(user.backend().commit_one(item.clone()).await?)?.fence;
     let again = user.backend().commit_one(item.clone()).await?;
     cx.check(ENQ_9, "the commit repeated", again, CommitVerdict::Gone);
+    // What was promised when an earlier task left is kept.
+    let reply = user.try_enqueue(Actor::task("earlier")).await?;
+    let left = duplicate(DuplicateCause::Id, "earlier", None);
+    cx.check(ENQ_9, "an enqueue under an id from before the change", reply, left);
     let born = user.enqueue(Actor::task("t")).await?;
     cx.check_that(ENQ_9, "the fence of the next task", born > last, (born, last));
     let before = user.get("t").await?;
@@ -451,4 +463,22 @@ fn bad_names(bounds: &Bounds) -> [String; 5] {
 
 fn duplicate(cause: DuplicateCause, id: &str, state: Option<State>) -> EnqueueVerdict {
     EnqueueVerdict::Duplicate { cause, holder: TaskRef::new(Context::QUEUE, id), state }
+}
+
+/// The memory of an id that has passed does not stand before the key that is in the way.
+pub(crate) async fn an_ended_memory_hides_no_key(cx: &mut Context) -> Result<(), Stop> {
+    let user = cx.actor("user").await?;
+    let keyed = |id| Actor::task(id).with_unique("key");
+    user.enqueue(keyed("a")).await?;
+    applied(user.succeed(&user.run_one().await?).await?)?;
+    user.enqueue(keyed("b")).await?;
+    for (by_ms, want) in [
+        (0, duplicate(DuplicateCause::Id, "a", None)),
+        (60_000, duplicate(DuplicateCause::Key, "b", Some(State::Waiting))),
+    ] {
+        cx.shift(by_ms).await?;
+        let what = format!("what is in the way after another {by_ms} ms");
+        cx.check(ENQ_9, &what, user.try_enqueue(keyed("a")).await?, want);
+    }
+    Ok(())
 }

@@ -1,21 +1,27 @@
 //! How many tasks of one key run at once (LH-LIMIT).
 
+mod slots;
+
 use std::time::Duration;
 
 use leasehold_core::clause::{
-    CLAIM_10, CLAIM_12, ENQ_5, LAPSE_8, LATE_3, LIMIT_1, LIMIT_2, LIMIT_3, LIMIT_4, LIMIT_5,
-    LIMIT_6, RENEW_3, RENEW_8,
+    CLAIM_10, CLAIM_12, ENQ_5, LATE_3, LIMIT_1, LIMIT_2, LIMIT_3, LIMIT_4, LIMIT_5, LIMIT_6,
+    RENEW_3, RENEW_8,
 };
 use leasehold_core::decide::{self, Intervention, Outcome, Retry};
 use leasehold_core::{
-    BackendExt, CommitItem, CommitVerdict, Configure, Count, Due, Edit, ErrorKind, Fence, Guard,
-    Lease, LimitKey, LostReason, NewTask, OnLeased, Priority, Purpose, RenewVerdict, State,
-    StoredTask,
+    BackendExt, CommitItem, CommitVerdict, Configure, Due, Edit, ErrorKind, Fence, Guard, Lease,
+    LimitKey, LostReason, NewTask, OnLeased, Priority, Purpose, RenewVerdict, State, StoredTask,
 };
 
 use crate::actor::{Actor, applied, failure, success};
 use crate::context::{Context, Stop};
-use crate::staged::{Met, Staged, clear, ids, outcomes, purge_all, stale, take, take_as};
+use crate::staged::{Met, Staged, clear, ids, outcomes, stale, take, take_as};
+
+pub(crate) use slots::{
+    a_purge_frees_no_slot, leases_of_one_call_have_a_slot_each, newer_takes_no_place,
+    surplus_slot_is_mended, the_first_end_counts,
+};
 
 const HELD: RenewVerdict = RenewVerdict::Held { ttl_left: Actor::TTL };
 
@@ -416,33 +422,6 @@ pub(crate) async fn unset_group_is_invalid(cx: &mut Context) -> Result<(), Stop>
     Ok(())
 }
 
-/// A slot that no lease explains, as a store's fault may leave one, does not block its key
-/// for good: a purge finds and drops it.
-pub(crate) async fn surplus_slot_is_mended(cx: &mut Context) -> Result<(), Stop> {
-    let worker = cx.actor("worker").await?;
-    let key = LimitKey::new("g", "k");
-    worker.configure(Configure::new(Context::QUEUE).with_limit("g", 1)).await?;
-    worker.enqueue(Actor::task("t").with_limit(key.clone())).await?;
-    cx.planting()?.plant_slot(Context::QUEUE, &key).await?;
-    let blocked = worker.claim(1).await?.leases;
-    cx.check(LIMIT_3, "what the surplus slot lets start", blocked, []);
-    let before = worker.get("t").await?;
-
-    purge_all(&worker).await?;
-    cx.check_untouched(LAPSE_8, "the task after the repair", &worker, &before).await?;
-    let counts = worker.backend().counts(Count::new(Context::QUEUE)).await?;
-    let repaired = counts.events.repaired;
-    cx.check_that(LAPSE_8, "what was mended is counted", repaired >= 1, repaired);
-    let run = worker.run_one().await?;
-    cx.check(LAPSE_8, "what starts after the repair", run.task_ref.id.as_str(), "t");
-
-    purge_all(&worker).await?;
-    let counts = worker.backend().counts(Count::new(Context::QUEUE)).await?;
-    cx.check(LAPSE_8, "a live slot is no surplus", counts.events.repaired, repaired);
-    cx.check(LAPSE_8, "the lease goes on", worker.renew(&run).await?, HELD);
-    Ok(())
-}
-
 /// Neither a separator in a name, nor another queue, nor another group joins two keys.
 pub(crate) async fn keys_and_groups_are_apart(cx: &mut Context) -> Result<(), Stop> {
     let (worker, _) = under(cx, 1, &[]).await?;
@@ -469,6 +448,9 @@ pub(crate) async fn keys_and_groups_are_apart(cx: &mut Context) -> Result<(), St
     }
     let first: Vec<_> = names.iter().map(String::as_str).collect();
     claimable(cx, LIMIT_1, "of seven keys", &worker, &first).await?;
+    // Of this group and this key there are slots, but none of both.
+    worker.enqueue(Actor::task("t7").with_limit(LimitKey::new("G", "K"))).await?;
+    claimable(cx, LIMIT_1, "of an eighth one", &worker, &["t7"]).await?;
     let queue = Configure::new("q2").with_limit("g", 1);
     worker.configure(queue).await?;
     let new = leasehold_core::Enqueue::new("q2", vec![one("t0")]);

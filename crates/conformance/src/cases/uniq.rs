@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use leasehold_core::clause::{
-    Clause, ENQ_2, LATE_2, LATE_3, OPER_11, UNIQ_1, UNIQ_2, UNIQ_3, UNIQ_4, UNIQ_5,
+    Clause, ENQ_2, GEN_7, LATE_2, LATE_3, OPER_11, UNIQ_1, UNIQ_2, UNIQ_3, UNIQ_4, UNIQ_5,
 };
 use leasehold_core::decide::{self, Intervention, Outcome, Retry};
 use leasehold_core::{
@@ -356,8 +356,8 @@ pub(crate) async fn redrive_conflicts_with_another(cx: &mut Context) -> Result<(
             }
             let what = format!("redrive of a {met:?} one, the other running: {running}");
             let other = worker.get(&next).await?;
-            let verdict = worker.commit_item(&item).await?;
-            cx.check(UNIQ_4, &what, verdict, CommitVerdict::Conflict(in_queue(&next)));
+            let verdict = worker.commit_item(&item).await.map_err(|error| error.kind());
+            cx.check(UNIQ_4, &what, verdict, Ok(CommitVerdict::Conflict(in_queue(&next))));
             cx.check_untouched(UNIQ_4, &what, &worker, &scene.task).await?;
             cx.check_untouched(UNIQ_4, "the other", &worker, &other).await?;
         }
@@ -410,5 +410,56 @@ pub(crate) async fn keys_belong_to_a_queue(cx: &mut Context) -> Result<(), Stop>
     let third = worker.backend().enqueue_one("q2", keyed("u")).await?;
     let is_second = matches!(third, EnqueueVerdict::Duplicate { .. });
     cx.check_that(UNIQ_1, "a second one there after the end here", is_second, &third);
+    Ok(())
+}
+
+/// Who inherits: the next holder of the same key in the same queue, as long as there is something
+/// to wait for; by an enqueue and by a redrive.
+pub(crate) async fn only_the_next_holder_inherits(cx: &mut Context) -> Result<(), Stop> {
+    let worker = cx.actor("worker").await?;
+    let elsewhere = worker.on("q2");
+    for (by, id, key) in
+        [(&worker, "r", "another key"), (&elsewhere, "r", "key"), (&worker, "rest", "key")]
+    {
+        by.enqueue(kept(id).with_unique(key)).await?;
+        applied(by.succeed(&by.run_one().await?).await?)?;
+    }
+    let scene = Staged::bring(cx, &worker, kept("t"), Met::Running).await?;
+    applied(worker.act(&scene.task, Intervention::Cancel).await?)?;
+    for (by, clause, key) in [(&worker, UNIQ_3, "another key"), (&elsewhere, GEN_7, "key")] {
+        let what = |act: &str| format!("{act} with {key} in {}", by.queue());
+        by.enqueue(keyed("n").with_unique(key)).await?;
+        let new = by.get("n").await?;
+        cx.check(clause, &what("held until of a new one"), new.held_until, None);
+        clear(by, &new).await?;
+        applied(by.act(&by.get("r").await?, Intervention::Redrive).await?)?;
+        let held = by.get("r").await?.held_until;
+        cx.check(clause, &what("held until of a redriven one"), held, None);
+    }
+    cx.shift(Actor::TTL_MS).await?;
+    applied(worker.act(&worker.get("rest").await?, Intervention::Redrive).await?)?;
+    let held = worker.get("rest").await?.held_until;
+    cx.check(UNIQ_3, "held until of one redriven once it has passed", held, None);
+    Ok(())
+}
+
+/// An id or a key that is in the way in another queue explains nothing here.
+pub(crate) async fn the_holder_is_of_this_queue(cx: &mut Context) -> Result<(), Stop> {
+    let worker = cx.actor("worker").await?;
+    let other = worker.on("q2");
+    worker.enqueue(keyed("gone")).await?;
+    applied(worker.succeed(&worker.run_one().await?).await?)?;
+    worker.enqueue(keyed("here")).await?;
+    other.enqueue(keyed("there")).await?;
+    for (by, id, holder) in [
+        (&worker, "new", "here"),
+        (&other, "new", "there"),
+        (&other, "gone", "there"),
+        (&other, "here", "there"),
+    ] {
+        let want = duplicate(&by.get(holder).await?);
+        let what = format!("what keeps {id} out of {}", by.queue());
+        cx.check(GEN_7, &what, by.try_enqueue(keyed(id)).await?, want);
+    }
     Ok(())
 }

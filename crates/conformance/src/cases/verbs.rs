@@ -1,6 +1,8 @@
 //! What holds for every verb (LH-GEN): batches, bytes, names, repeats, and a caller who goes
 //! away in the middle of a call (`dropped`).
 
+mod apart;
+
 use std::time::Duration;
 
 use leasehold_core::clause::{
@@ -17,6 +19,8 @@ use leasehold_core::{
 
 use crate::actor::{Actor, applied, success};
 use crate::context::{Context, Stop};
+
+pub(crate) use apart::{a_name_in_two_queues_is_two_tasks, what_left_a_queue_left_no_other};
 
 const MINUTE: Duration = Duration::from_secs(60);
 

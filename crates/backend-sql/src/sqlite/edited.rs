@@ -1,0 +1,40 @@
+//! [`Edited`]: one statement with another text, so that a test can take its guards away.
+
+use std::sync::{PoisonError, RwLock};
+
+/// The statement that is edited now, by its name and with its text.
+static EDITED: RwLock<Option<(&'static str, &'static str)>> = RwLock::new(None);
+
+/// As long as it lives, every store of this process runs one statement in an edited text. For
+/// tests only, and only for one that has its process to itself.
+#[derive(Debug)]
+#[must_use = "the statement is as it was written once this is dropped"]
+pub struct Edited(());
+
+impl Edited {
+    /// Puts `text` in the place of the statement `name`, a file of `sql/sqlite` without its
+    /// ending. The text stays in memory until the process ends.
+    ///
+    /// # Panics
+    /// When another statement is edited: two faults at once would hide each other.
+    pub fn begin(name: &str, text: &str) -> Self {
+        let mut edited = EDITED.write().unwrap_or_else(PoisonError::into_inner);
+        assert!(edited.is_none(), "one statement is edited at a time");
+        *edited = Some((name.to_owned().leak(), text.to_owned().leak()));
+        Self(())
+    }
+}
+
+impl Drop for Edited {
+    fn drop(&mut self) {
+        *EDITED.write().unwrap_or_else(PoisonError::into_inner) = None;
+    }
+}
+
+/// The text that the statement `name` has now.
+pub(super) fn text(name: &str, written: &'static str) -> &'static str {
+    match *EDITED.read().unwrap_or_else(PoisonError::into_inner) {
+        Some((edited, text)) if edited == name => text,
+        _ => written,
+    }
+}
