@@ -1,7 +1,7 @@
 //! Each statement can be prepared on a migrated file, uses the indexes that its head names,
 //! and walks through no table.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
@@ -83,6 +83,23 @@ async fn each_statement_uses_the_indexes_that_it_names() {
     let mut conn = migrated(folder.path()).await;
     let faults = faults(&mut conn).await;
     assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
+/// C131: an index that no statement uses costs every write and serves nobody.
+#[tokio::test]
+async fn each_index_is_used_by_a_statement() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let mut conn = migrated(folder.path()).await;
+    let indexes = "select name from sqlite_schema where type = 'index' and sql is not null";
+    let rows = sqlx::query(indexes).fetch_all(&mut conn).await.expect("the schema is read");
+    let mut unused: BTreeSet<String> = rows.iter().map(|row| row.get("name")).collect();
+    assert!(unused.len() > 10, "the schema has indexes: {unused:?}");
+    for (_, sql) in statements() {
+        for step in plan(&mut conn, &sql).await {
+            unused.retain(|index| !uses(&step, index));
+        }
+    }
+    assert_eq!(unused, BTreeSet::new());
 }
 
 /// A plan that was right without statistics must still be chosen once somebody has analyzed

@@ -329,6 +329,8 @@ async fn the_schema_refuses_what_cannot_be_read() {
         "update task set shown_by = 'nobody'",
         "update task set rank = 10",
         "update task set state = 'asleep'",
+        // C20: a lease without an end would be a lease that no sweep can find.
+        "update task set state = 'leased_run'",
     ] {
         let refused = sqlx::query(sql).execute(&mut world.raw).await;
         assert!(refused.is_err(), "{sql}");

@@ -64,6 +64,7 @@ macro_rules! __cases {
                 a_new_task_has_every_field [ENQ_1] CORE;
                 a_new_task_has_its_keys [ENQ_1] UNIQUE LIMITS;
                 repeat_is_duplicate_in_every_state [ENQ_2] CORE;
+                like_tasks_stay_apart [ENQ_1, CLAIM_3] CORE;
                 repeat_within_one_batch [ENQ_2, GEN_2] CORE;
                 id_is_looked_at_before_the_key [ENQ_2, UNIQ_2] UNIQUE;
                 past_due_overtakes_nobody [ENQ_3] CORE;
@@ -90,6 +91,7 @@ macro_rules! __cases {
             }
             ctl {
                 a_pause_stops_every_run [CLAIM_7, CLAIM_3] CORE;
+                a_pause_holds_a_freed_slot [CLAIM_7] LIMITS;
                 a_pause_stops_nothing_else [CLAIM_7] CORE;
                 a_pause_is_of_one_queue [GEN_7] CORE;
                 settings_are_told_whole [CTL_1] CORE;
@@ -203,6 +205,7 @@ macro_rules! __cases {
                 extends_a_live_lease [RENEW_1, RENEW_4] CORE;
                 never_shortens [RENEW_1] CORE;
                 lapsed_is_lost [RENEW_2, FENCE_2] CORE;
+                lost_keeps_no_slot [RENEW_2, LIMIT_4] LIMITS;
                 foreign_is_lost [RENEW_2, FENCE_2] CORE;
                 taken_over_rescuer_is_told [RENEW_2] CORE;
                 cancelled_is_told [RENEW_6] CORE;
@@ -231,6 +234,8 @@ macro_rules! __cases {
                 fifth_takeover_buries [LAPSE_9] CORE;
                 fifth_takeover_buries_poison [LAPSE_9] FAULTS;
                 one_lapse_one_decision [LAPSE_7] CORE;
+                a_herd_shares_nothing [LAPSE_7, LAPSE_1] CORE;
+                one_overtaken_hurts_no_other [LAPSE_7, GEN_2] CORE;
                 decided_is_not_rescued [LAPSE_1] CORE;
                 rescue_lease_has_its_own_length [LAPSE_2, LAPSE_3] CORE;
             }
@@ -308,6 +313,7 @@ macro_rules! __cases {
                 cursor_neither_skips_nor_repeats [DEAD_4] CORE;
                 redrive_once [DEAD_5] CORE;
                 redrive_of_each_finished_state [DEAD_5] CORE;
+                redrive_keeps_its_keys [DEAD_5, DEAD_1] UNIQUE LIMITS;
                 only_an_operator_discards [DEAD_6] CORE;
                 lost_stays_a_day [DEAD_6] CORE;
                 edited_stays_dead_and_listed [DEAD_4, DEAD_3] CORE;
@@ -360,10 +366,12 @@ macro_rules! __cases {
                 freed_by_a_late_success [UNIQ_3, UNIQ_5] UNIQUE;
                 late_failure_frees_nothing [UNIQ_3, LATE_2] UNIQUE;
                 old_holder_frees_nothing [UNIQ_3, LATE_3] UNIQUE;
+                purge_frees_no_key_in_use [UNIQ_3] UNIQUE;
                 acts_on_old_holder_free_nothing [UNIQ_3] UNIQUE;
                 next_holder_inherits_held_until [UNIQ_3] UNIQUE;
                 inherits_through_others [UNIQ_3, OPER_11] UNIQUE;
                 redrive_conflicts_with_another [UNIQ_4] UNIQUE;
+                one_conflict_hurts_no_other [UNIQ_4, GEN_2] UNIQUE;
                 redrive_takes_the_key_again [UNIQ_4, UNIQ_3] UNIQUE;
                 keys_belong_to_a_queue [UNIQ_1] UNIQUE;
                 only_the_next_holder_inherits [UNIQ_3, GEN_7] UNIQUE;

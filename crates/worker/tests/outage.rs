@@ -188,6 +188,41 @@ async fn after_a_minute_without_its_store_a_worker_finishes_everything() {
     assert_eq!(stage.store.memory().residue(), [""; 0]);
 }
 
+/// C66, C99 and C107: a task that comes due while the store is away is late by the rest of the
+/// outage, one pause and one call that nobody answers any more, and by no more than that.
+#[tokio::test(start_paused = true)]
+async fn a_task_that_comes_due_in_an_outage_runs_soon_after_it() {
+    // The longest pause after a failure; the time after which a call is given up.
+    const PAUSE: Duration = Duration::from_secs(5);
+    const CALL: Duration = Duration::from_secs(10);
+    for (fault, late) in [(Fault::LostRequest, PAUSE), (Fault::Silence, PAUSE + CALL)] {
+        let (stage, gate, told) = (Stage::new(), Arc::new(Semaphore::new(9)), Told::default());
+        let working = start(&stage, &gate, &told);
+        let in_an_outage = enqueue(&stage, Draft::new(&Heeds).delay(MINUTE)).await;
+        let afterwards = enqueue(&stage, Draft::new(&Heeds).delay(MINUTE * 3)).await;
+        stage.pass(MINUTE / 2).await;
+        for verb in EVERY_VERB {
+            stage.store.take_down(verb, fault);
+        }
+        stage.pass(MINUTE).await;
+        assert!(!working.health.is_well());
+        assert_eq!(standing(&stage.task(&in_an_outage).await), (State::Waiting, 0, 0, 0));
+        for verb in EVERY_VERB {
+            stage.store.restore(verb);
+        }
+        let over = stage.clock.now();
+        let done = stage.until_it_is(&in_an_outage, State::Succeeded).await;
+        let waited = done.history.records[0].at.since(over);
+        assert!(waited <= late, "{fault:?}: {waited:?} after the outage");
+        assert_eq!(standing(&done), (State::Succeeded, 1, 0, 0));
+
+        // The next one is on time: nothing of the outage is left in the loop.
+        let done = stage.until_it_is(&afterwards, State::Succeeded).await;
+        let waited = done.history.records[0].at.since(done.due);
+        assert!(waited <= Duration::from_millis(1_100), "{fault:?}: {waited:?} after its time");
+    }
+}
+
 /// What a person reads: the beginning and the end, with all tries counted between them.
 #[tokio::test(start_paused = true)]
 async fn a_loop_tells_each_try_and_its_recovery_once() {

@@ -139,6 +139,38 @@ async fn thousands_of_lapsed_leases_are_rescued_in_bounded_batches() {
     assert_eq!((working.tally().claimed, working.tally().buried), (2_500, 0));
 }
 
+/// C28: how often a worker looks for lapsed leases is set by its interval, not by its claims, and
+/// a look that fails stops no claim.
+#[tokio::test(start_paused = true)]
+async fn lapsed_leases_are_looked_for_once_in_an_interval_whatever_else_happens() {
+    const SECONDS: usize = 60;
+    let (stage, told) = (Stage::new(), Told::default());
+    let worker = Worker::new(&stage.client).handler(work).concurrency(1);
+    let working = Working::start(worker.observer(told.clone()));
+    let interval = Duration::from_secs(1);
+    for (what, done, fails) in [("idle", 0, false), ("busy", 50, false), ("refused", 50, true)] {
+        if fails {
+            stage.store.take_down(Verb::Rescue, Fault::LostRequest);
+        }
+        let (looks, claims) = (stage.store.calls(Verb::Rescue), stage.store.calls(Verb::Run));
+        let before = working.tally().succeeded;
+        for second in 0..SECONDS {
+            if second < done {
+                stage.client.enqueue_many((0..20).map(|_| Work)).await.expect("they are new");
+            }
+            stage.pass(interval).await;
+        }
+        let looks = stage.store.calls(Verb::Rescue) - looks;
+        // An interval is spread over its second half, and failures make it longer.
+        let least = if fails { SECONDS / 10 } else { SECONDS };
+        assert!((least..=2 * SECONDS + 1).contains(&looks), "{what}: {looks} in {SECONDS} s");
+        assert_eq!(working.tally().succeeded - before, 20 * done as u64, "{what}");
+        let claims = stage.store.calls(Verb::Run) - claims;
+        assert!(claims > done * 20, "{what}: {claims} claims");
+    }
+    assert!(stage.store.fired() > 0, "no look failed");
+}
+
 const LOST_ANSWERS: [Fault; 4] =
     [Fault::LostRequest, Fault::LostReply, Fault::Silence, Fault::SilenceAfter];
 

@@ -191,6 +191,20 @@ async fn a_handler_that_says_never_again_as_the_stop_cancels_it_is_believed() {
     assert_eq!((task.state, task.failures), (State::Dead(DeadReason::Rejected), 0));
 }
 
+/// C95: a panic in the last moment is the one decision about its run, and no release comes after.
+#[tokio::test(start_paused = true)]
+async fn a_handler_that_panics_as_the_stop_cancels_it_has_failed_once() {
+    let (mut scene, task, run) = Scene::begun(Often(Plan::PanicWhenCancelled)).await;
+    scene.stop().await;
+    scene.stage.pass(GRACE).await;
+    let report = scene.report().await;
+    assert_eq!((report.tally.failed, report.tally.released), (1, 0));
+    assert_eq!(scene.heard.decided(), [(run, Event::Panicked, Answer::PUNCTUAL)]);
+    let task = scene.stage.task(&task).await;
+    assert_eq!((task.state, task.attempt), (State::Waiting, 1));
+    assert_eq!((task.failures, task.rescues, task.history.records.len()), (1, 0, 1));
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_handler_that_goes_on_after_the_grace_is_dropped_and_its_task_is_given_back() {
     let (mut scene, task, run) = Scene::begun(Often(Plan::GoOn)).await;

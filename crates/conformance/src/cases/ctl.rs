@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use leasehold_core::clause::{CLAIM_3, CLAIM_7, CTL_1, GEN_7, TIME_6};
 use leasehold_core::{
-    BackendExt, Bounds, Claim, Configure, Due, ErrorKind, Intervention, Keep, OnLeased, Outcome,
-    Purpose, QueueSettings, Queues, RenewVerdict, Retention, Retry, State,
+    BackendExt, Bounds, Claim, Configure, Due, ErrorKind, Intervention, Keep, LimitKey, OnLeased,
+    Outcome, Purpose, QueueSettings, Queues, RenewVerdict, Retention, Retry, State,
 };
 
 use crate::actor::{Actor, applied};
@@ -54,6 +54,37 @@ pub(crate) async fn a_pause_stops_every_run(cx: &mut Context) -> Result<(), Stop
     let ids: Vec<_> = leases.iter().map(|lease| lease.task_ref.id.as_str()).collect();
     let want = ["retried", "released", "new", "lapsed", "buried", "due", "requeued"];
     cx.check(CLAIM_3, "what starts on resume, in its order", ids, want);
+    Ok(())
+}
+
+/// C83: a slot that becomes free during a pause, by its holder's end or by a lapse, starts nobody
+/// before the resume, and then the next in line.
+pub(crate) async fn a_pause_holds_a_freed_slot(cx: &mut Context) -> Result<(), Stop> {
+    let worker = cx.actor("worker").await?;
+    let operator = cx.actor("operator").await?;
+    operator.configure(Configure::new(Context::QUEUE).with_limit("g", 1)).await?;
+    for id in ["a", "b", "c"] {
+        worker.enqueue(Actor::task(id).with_limit(LimitKey::new("g", "k"))).await?;
+    }
+    let mut run = worker.run_one().await?;
+    for (next, lapses) in [("b", false), ("c", true)] {
+        cx.check(CLAIM_7, "what starts beside a run", worker.claim(9).await?.leases, []);
+        operator.configure(Configure::new(Context::QUEUE).pause()).await?;
+        if lapses {
+            cx.shift(Actor::TTL_MS).await?;
+        } else {
+            applied(worker.succeed(&run).await?)?;
+        }
+        let waiting = worker.get(next).await?;
+        for _ in 0..2 {
+            let claimed = worker.claim(9).await?;
+            cx.check(CLAIM_7, "while paused", (claimed.leases, claimed.more), (vec![], false));
+        }
+        cx.check_untouched(CLAIM_7, "the next in line", &worker, &waiting).await?;
+        operator.configure(Configure::new(Context::QUEUE).resume()).await?;
+        run = worker.run_one().await?;
+        cx.check(CLAIM_7, "what starts on resume", run.task_ref.id.as_str(), next);
+    }
     Ok(())
 }
 

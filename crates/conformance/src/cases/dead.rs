@@ -7,8 +7,9 @@ use std::time::Duration;
 use leasehold_core::clause::{DEAD_1, DEAD_2, DEAD_3, DEAD_4, DEAD_5, DEAD_6};
 use leasehold_core::decide::{self, Entered, Intervention, Outcome, Retry, Unknown};
 use leasehold_core::{
-    Commit, CommitItem, CommitVerdict, Configure, Count, DeadReason, Delivery, Edit, Filter, Keep,
-    Lease, List, NewTask, Priority, RenewItem, Retention, RetryPolicy, State, Status,
+    Commit, CommitItem, CommitVerdict, Configure, Count, DeadReason, Delivery, DuplicateCause,
+    Edit, EnqueueVerdict, Filter, Keep, Lease, LimitKey, List, NewTask, Priority, RenewItem,
+    Retention, RetryPolicy, State, Status,
 };
 
 use crate::actor::{Actor, applied, failure};
@@ -347,6 +348,42 @@ pub(crate) async fn redrive_of_each_finished_state(cx: &mut Context) -> Result<(
         cx.check(DEAD_5, &format!("{what}: its next run"), lease.attempt, 2);
         clear(&worker, &want).await?;
     }
+    Ok(())
+}
+
+/// C86: a task with a unique key and a limit key comes back with both, is held to both, and is
+/// as whole after a second death as it was after the first.
+pub(crate) async fn redrive_keeps_its_keys(cx: &mut Context) -> Result<(), Stop> {
+    let worker = cx.actor("worker").await?;
+    worker.configure(Configure::new(Context::QUEUE).with_limit("g", 1)).await?;
+    let limit = || LimitKey::new("g", "k");
+    let new = rich("t").with_unique("u").with_limit(limit());
+    let scene = Staged::bring(cx, &worker, new, Met::Rejected).await?;
+    cx.shift(1_000).await?;
+    let now = scene.now.after(Duration::from_secs(1));
+    let mut want = act(&worker, &scene.task, Intervention::Redrive, now).await?;
+    (want.state, want.due, want.finished_at) = (State::Waiting, now, None);
+    cx.check_untouched(DEAD_5, "the task that was sent back", &worker, &want).await?;
+    let second = worker.try_enqueue(Actor::task("second").with_unique("u")).await?;
+    let holder = EnqueueVerdict::Duplicate {
+        cause: DuplicateCause::Key,
+        holder: want.task_ref.clone(),
+        state: Some(State::Waiting),
+    };
+    cx.check(DEAD_5, "a second task of its unique key", second, holder);
+
+    let run = worker.run_one().await?;
+    worker.enqueue(Actor::task("behind").with_limit(limit())).await?;
+    cx.check(DEAD_5, "what starts beside it", take(&worker, 9).await?, []);
+    let before = worker.get("t").await?;
+    let item = CommitItem::new(run.guard(), decide::run(&run, rejected(), 1));
+    let fence = applied(worker.commit_item(&item).await?)?.fence;
+    let want = finished(after(&before, &item, fence, now), State::Dead(DeadReason::Rejected), now);
+    cx.check_untouched(DEAD_1, "the task after its second death", &worker, &want).await?;
+    cx.check(DEAD_1, "the dead letters", list(&worker, dead(), 9).await?, vec![want]);
+    let next = take(&worker, 9).await?;
+    let next: Vec<_> = next.iter().map(|lease| lease.task_ref.id.as_str()).collect();
+    cx.check(DEAD_5, "what starts after it", next, ["behind"]);
     Ok(())
 }
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use leasehold_core::clause::{
-    COMMIT_8, ENQ_1, ENQ_2, ENQ_3, ENQ_4, ENQ_5, ENQ_7, ENQ_9, ENQ_10, GEN_2, UNIQ_2,
+    CLAIM_3, COMMIT_8, ENQ_1, ENQ_2, ENQ_3, ENQ_4, ENQ_5, ENQ_7, ENQ_9, ENQ_10, GEN_2, UNIQ_2,
 };
 use leasehold_core::decide;
 use leasehold_core::{
@@ -116,6 +116,32 @@ pub(crate) async fn repeat_is_duplicate_in_every_state(cx: &mut Context) -> Resu
         let want = Ok(duplicate(DuplicateCause::Id, id, State::from_name(state)));
         cx.check(ENQ_2, &format!("an enqueue of a task that is {state}"), reply, want);
         cx.check_untouched(ENQ_2, "the task of the first enqueue", &user, &before).await?;
+    }
+    Ok(())
+}
+
+/// C71: tasks that are alike in all but the id are as many tasks. Those of one instant are
+/// served in the order of enqueue, and those that come 300 ms later wait 300 ms longer.
+pub(crate) async fn like_tasks_stay_apart(cx: &mut Context) -> Result<(), Stop> {
+    let user = cx.actor("user").await?;
+    let like = |id: &String| {
+        let new = NewTask::new("kind", "payload", Delivery::at_least_once());
+        new.with_id(id.as_str()).with_due(Due::In(DAY))
+    };
+    let names: Vec<_> = (0..100).map(|n| format!("t{}", n * 77 % 100)).collect();
+    for half in names.chunks(50) {
+        let replies = user.enqueue_all(half.iter().map(like).collect()).await?;
+        let new = replies.iter().filter(|r| matches!(r, EnqueueVerdict::Enqueued { .. })).count();
+        cx.check(ENQ_1, "the tasks that are new", new, 50);
+        cx.shift(300).await?;
+    }
+    cx.shift(DAY_MS - 601).await?;
+    cx.check(CLAIM_3, "what is served 1 ms too early", user.claim(100).await?.leases, []);
+    for (half, wait) in names.chunks(50).zip([1, 300]) {
+        cx.shift(wait).await?;
+        let leases = user.claim(100).await?.leases;
+        let served: Vec<_> = leases.into_iter().map(|lease| lease.task_ref.id).collect();
+        cx.check(CLAIM_3, "the order of service", served, half);
     }
     Ok(())
 }

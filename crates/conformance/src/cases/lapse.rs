@@ -2,19 +2,23 @@
 
 use std::collections::BTreeSet;
 
+use futures_util::future::join_all;
 use leasehold_core::clause::{
-    CLAIM_6, CLAIM_11, LAPSE_1, LAPSE_2, LAPSE_3, LAPSE_4, LAPSE_5, LAPSE_6, LAPSE_7, LAPSE_9,
+    CLAIM_6, CLAIM_11, GEN_2, LAPSE_1, LAPSE_2, LAPSE_3, LAPSE_4, LAPSE_5, LAPSE_6, LAPSE_7,
+    LAPSE_9,
 };
 use leasehold_core::{
-    BackendExt, Claim, CommitVerdict, Count, DeadReason, Delivery, NewTask, Payload, Purpose,
-    RenewItem, State, Status, TaskRef, decide,
+    BackendExt, Claim, Commit, CommitItem, CommitVerdict, Count, DeadReason, Delivery, NewTask,
+    Payload, Purpose, RenewItem, State, Status, TaskRef, decide,
 };
 
 use crate::actor::{Actor, applied};
 use crate::context::{Context, Stop};
+use crate::expect::KEPT;
 use crate::harness::PlantedRecord;
 use crate::moves::{self, Move, RESCUES};
 use crate::scene::{Cast, Place};
+use crate::staged::{stale, take};
 
 /// C23: nothing but its own end makes a lease lapse, on the millisecond, whoever sweeps first.
 pub(crate) async fn live_is_safe(cx: &mut Context) -> Result<(), Stop> {
@@ -344,6 +348,91 @@ pub(crate) async fn one_lapse_one_decision(cx: &mut Context) -> Result<(), Stop>
     scene.replayed(cx, LAPSE_7, &decision).await?;
     cx.check(LAPSE_7, "rescues spent", scene.task().await?.rescues, 1);
     scene.lands(cx, LAPSE_7, &moves::ending(&run, "success")?).await
+}
+
+/// C16 and C19: many rescuers sweep in the same moment, round after round. Each lapsed lease goes
+/// to one of them, is decided about once and costs one rescue, and none is left behind.
+pub(crate) async fn a_herd_shares_nothing(cx: &mut Context) -> Result<(), Stop> {
+    let worker = cx.actor("worker").await?;
+    let mut herd = Vec::new();
+    for n in 0..16 {
+        herd.push(cx.actor(&format!("rescuer {n}")).await?);
+    }
+    let _ = worker.enqueue_all((0..40).map(|n| Actor::task(&format!("t{n}"))).collect()).await?;
+    for round in 1..=3_u32 {
+        cx.check(LAPSE_1, "runs granted", take(&worker, 40).await?.len(), 40);
+        cx.shift(Actor::TTL_MS).await?;
+        let mut grants = Vec::new();
+        for _ in 0..40 {
+            let before = grants.len();
+            for (rescuer, claimed) in
+                herd.iter().zip(join_all(herd.iter().map(|one| one.rescue(4))).await)
+            {
+                grants.extend(claimed?.leases.into_iter().map(|lease| (rescuer, lease)));
+            }
+            if grants.len() == before {
+                break;
+            }
+        }
+        let tasks: BTreeSet<_> = grants.iter().map(|(_, lease)| &lease.task_ref.id).collect();
+        let got = (grants.len(), tasks.len());
+        cx.check(LAPSE_7, "grants, and tasks that were granted", got, (40, 40));
+        let ends = join_all(grants.iter().map(|(by, lease)| by.give_back(lease))).await;
+        for ((by, lease), end) in grants.iter().zip(ends) {
+            applied(end?)?;
+            let task = by.get(&lease.task_ref.id).await?;
+            let seen = (task.state, task.attempt, task.rescues);
+            let want = (State::Waiting, round, round);
+            cx.check(LAPSE_7, "state, attempt and rescues of a task", seen, want);
+        }
+        let events = worker.backend().counts(Count::new(Context::QUEUE)).await?.events;
+        let seen = (events.lapsed, events.rescued, events.takeovers, events.stale_commits);
+        let all = u64::from(round) * 40;
+        let what = "lapses, rescues, takeovers and stale commits counted";
+        cx.check(LAPSE_7, what, seen, (all, all, 0, 0));
+    }
+    Ok(())
+}
+
+/// C11: the decisions of one sweep are written by one call, and one of its tasks has succeeded
+/// late in between. That one stays as its success has left it, and the others are rescued.
+pub(crate) async fn one_overtaken_hurts_no_other(cx: &mut Context) -> Result<(), Stop> {
+    for (rescue, delivery) in RESCUES {
+        let worker = cx.actor("worker").await?.on(rescue);
+        let rescuer = cx.actor("rescuer").await?.on(rescue);
+        for id in ["a", "b", "slow", "c", "d"] {
+            let new = NewTask::new("kind", "payload", delivery).with_id(id);
+            worker.enqueue(new.with_retention(KEPT)).await?;
+        }
+        let runs = take(&worker, 5).await?;
+        cx.shift(Actor::TTL_MS).await?;
+        let lapsed = rescuer.rescue(5).await?.leases;
+        let slow = runs.iter().find(|lease| lease.task_ref.id == "slow");
+        let slow = slow.ok_or_else(|| Stop::because("the slow one does not run"))?;
+        applied(worker.succeed(slow).await?)?;
+        let done = worker.get("slow").await?;
+
+        let decided =
+            lapsed.iter().map(|lease| CommitItem::new(lease.guard(), decide::rescue(lease)));
+        let told = rescuer.backend().commit(Commit::new(decided.collect())).await?;
+        cx.check(GEN_2, "answers", (lapsed.len(), told.len()), (5, 5));
+        for (lease, told) in lapsed.iter().zip(told) {
+            let (id, told) = (lease.task_ref.id.as_str(), told?);
+            if id == "slow" {
+                cx.check(LAPSE_7, "the rescue of the one that succeeded", told, stale(&done));
+                continue;
+            }
+            applied(told)?;
+            let task = worker.get(id).await?;
+            let want = match rescue {
+                "bury" => (State::Dead(DeadReason::Lost), 0),
+                _ => (State::Waiting, 1),
+            };
+            cx.check(GEN_2, "state and rescues of another", (task.state, task.rescues), want);
+        }
+        cx.check_untouched(LAPSE_7, "the one that succeeded", &worker, &done).await?;
+    }
+    Ok(())
 }
 
 /// The holder's own decision came first: the lease has passed, but there is nothing to rescue.

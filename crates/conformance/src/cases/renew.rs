@@ -3,17 +3,18 @@
 use std::time::Duration;
 
 use leasehold_core::clause::{
-    Clause, FENCE_2, OBS_1, RENEW_1, RENEW_2, RENEW_4, RENEW_5, RENEW_6, RENEW_9,
+    Clause, FENCE_2, LIMIT_4, OBS_1, RENEW_1, RENEW_2, RENEW_4, RENEW_5, RENEW_6, RENEW_9,
 };
 use leasehold_core::{
-    BackendExt, Configure, Delivery, Error, ErrorKind, Fence, Guard, Lease, LostReason, NewTask,
-    Payload, Renew, RenewItem, RenewVerdict, TaskRef,
+    BackendExt, Configure, Delivery, Error, ErrorKind, Fence, Guard, Intervention, Lease, LimitKey,
+    LostReason, NewTask, Payload, Renew, RenewItem, RenewVerdict, TaskRef,
 };
 
 use crate::actor::Actor;
 use crate::context::{Context, Stop};
 use crate::moves::{self, RESCUES};
 use crate::scene::{Cast, Place, Scene, newest};
+use crate::staged::{Met, Staged, clear, ids, purge_all, take};
 
 /// The lease goes on, `left` from now; the whole task is as before but for that and the note.
 async fn held(
@@ -113,6 +114,44 @@ pub(crate) async fn lapsed_is_lost(cx: &mut Context) -> Result<(), Stop> {
         lost(cx, &scene, RENEW_2, lapsed.guard(), LostReason::Lapsed).await?;
         // A finished decision is still worth a commit.
         scene.lands(cx, RENEW_2, &moves::rescue(&lapsed)).await?;
+    }
+    Ok(())
+}
+
+/// C36: who has lost the lease keeps no slot by asking for more of it, be the lease over, in a
+/// rescuer's hand, given back or taken away.
+pub(crate) async fn lost_keeps_no_slot(cx: &mut Context) -> Result<(), Stop> {
+    let (worker, other) = (cx.actor("worker").await?, cx.actor("other").await?);
+    worker.configure(Configure::new(Context::QUEUE).with_limit("g", 1)).await?;
+    let one = |id: &str| Actor::task(id).with_limit(LimitKey::new("g", "k"));
+    for met in [Met::Lapsed, Met::Rescuing, Met::Returned, Met::Running] {
+        let (id, next) = (format!("{met:?}"), format!("next{met:?}"));
+        let scene = Staged::bring(cx, &worker, one(&id), met).await?;
+        let run = scene.run.ok_or_else(|| Stop::because("a scene without its run"))?;
+        worker.enqueue(one(&next)).await?;
+        let revoked = met == Met::Running;
+        if revoked {
+            crate::actor::applied(other.act(&scene.task, Intervention::Cancel).await?)?;
+            cx.shift(Actor::TTL_MS - 1).await?;
+        }
+        for _ in 0..2 {
+            let told = worker.renew(&run).await?;
+            let is_lost = matches!(told, RenewVerdict::Lost(_));
+            cx.check_that(RENEW_2, &format!("a renew of a {met:?} one"), is_lost, &told);
+        }
+        if revoked {
+            let early = take(&other, 9).await?;
+            cx.check(LIMIT_4, "what starts 1 ms before the end", ids(&early), [""; 0]);
+            cx.shift(1).await?;
+        }
+        let want = if met == Met::Returned { &id } else { &next };
+        let leases = take(&other, 9).await?;
+        cx.check(LIMIT_4, &format!("what starts after a {met:?} one's"), ids(&leases), [want]);
+        for id in [&id, &next] {
+            clear(&other, &worker.get(id).await?).await?;
+        }
+        cx.shift(Actor::TTL_MS).await?;
+        purge_all(&other).await?;
     }
     Ok(())
 }

@@ -3,12 +3,12 @@
 use std::time::Duration;
 
 use leasehold_core::clause::{
-    Clause, ENQ_2, GEN_7, LATE_2, LATE_3, OPER_11, UNIQ_1, UNIQ_2, UNIQ_3, UNIQ_4, UNIQ_5,
+    Clause, ENQ_2, GEN_2, GEN_7, LATE_2, LATE_3, OPER_11, UNIQ_1, UNIQ_2, UNIQ_3, UNIQ_4, UNIQ_5,
 };
 use leasehold_core::decide::{self, Intervention, Outcome, Retry};
 use leasehold_core::{
-    BackendExt, CommitItem, CommitVerdict, DuplicateCause, Edit, EnqueueVerdict, Keep, NewTask,
-    OnLeased, Retention, RetryPolicy, State, StoredTask, TaskRef,
+    BackendExt, Commit, CommitItem, CommitVerdict, DuplicateCause, Edit, EnqueueVerdict, Keep,
+    NewTask, OnLeased, Retention, RetryPolicy, State, StoredTask, TaskRef,
 };
 
 use crate::actor::{Actor, applied, failure, success};
@@ -246,6 +246,27 @@ pub(crate) async fn old_holder_frees_nothing(cx: &mut Context) -> Result<(), Sto
     Ok(())
 }
 
+/// C40: whoever holds a key, in whatever state, still holds it after a purge, also when the
+/// record of an earlier holder goes by the same call.
+pub(crate) async fn purge_frees_no_key_in_use(cx: &mut Context) -> Result<(), Stop> {
+    let worker = cx.actor("worker").await?;
+    let second = Keep::For(Duration::from_secs(1));
+    let brief = Retention::default().with_dead(second).with_cancelled(second);
+    for met in Met::UNFINISHED {
+        let (id, old) = (format!("{met:?}"), format!("before{met:?}"));
+        let earlier = keyed(&old).with_retention(brief);
+        Staged::bring(cx, &worker, earlier, Met::Rejected).await?;
+        let scene = Staged::bring(cx, &worker, keyed(&id), met).await?;
+        cx.shift(1_000).await?;
+        cx.check(UNIQ_3, "purged", purge_all(&worker).await?, 1);
+        held_by(cx, UNIQ_3, &format!("after a purge beside a {met:?} one"), &worker, &id).await?;
+        clear(&worker, &scene.task).await?;
+        cx.shift(Actor::TTL_MS).await?;
+        purge_all(&worker).await?;
+    }
+    Ok(())
+}
+
 /// Neither an edit of a dead letter nor its removal touches the key of another.
 pub(crate) async fn acts_on_old_holder_free_nothing(cx: &mut Context) -> Result<(), Stop> {
     let worker = cx.actor("worker").await?;
@@ -367,6 +388,38 @@ pub(crate) async fn redrive_conflicts_with_another(cx: &mut Context) -> Result<(
         held_by(cx, UNIQ_4, "after the redrive", &worker, &id).await?;
         clear(&worker, &scene.task).await?;
     }
+    Ok(())
+}
+
+/// C94: of the redrives in one call each has its own answer. Where another task holds the key,
+/// where the task was deleted since and where none ever was nothing happens; the others go.
+pub(crate) async fn one_conflict_hurts_no_other(cx: &mut Context) -> Result<(), Stop> {
+    let worker = cx.actor("worker").await?;
+    let (mut dead, mut items) = (Vec::new(), Vec::new());
+    for n in 0..6 {
+        let new = Actor::task(&format!("t{n}")).with_unique(format!("key{n}"));
+        let scene = Staged::bring(cx, &worker, new, Met::Rejected).await?;
+        items.push(worker.decide(&scene.task, Intervention::Redrive)?);
+        dead.push(scene.task);
+    }
+    worker.enqueue(Actor::task("rival").with_unique("key1")).await?;
+    let rival = worker.get("rival").await?;
+    clear(&worker, &dead[3]).await?;
+    items[4].guard.task = in_queue("nobody");
+    let told = worker.backend().commit(Commit::new(items)).await?;
+    let told: Vec<_> = told.into_iter().collect::<Result<_, _>>()?;
+    let is_applied = |at: usize| matches!(told.get(at), Some(CommitVerdict::Applied(_)));
+    cx.check(GEN_2, "those that were applied", [0, 2, 5].map(is_applied), [true; 3]);
+    let conflict = CommitVerdict::Conflict(rival.task_ref.clone());
+    cx.check(UNIQ_4, "the one whose key is held", told.get(1), Some(&conflict));
+    let left = CommitVerdict::Stale { fence: dead[3].fence, state: None };
+    cx.check(GEN_2, "the one that was deleted", told.get(3), Some(&left));
+    cx.check(GEN_2, "the one that never was", told.get(4), Some(&CommitVerdict::Gone));
+    for before in [&dead[1], &dead[4], &rival] {
+        cx.check_untouched(UNIQ_4, "a task that was not redriven", &worker, before).await?;
+    }
+    let leases = worker.claim(9).await?.leases;
+    cx.check(GEN_2, "what can run then", ids(&leases), ["t0", "t2", "t5", "rival"]);
     Ok(())
 }
 

@@ -19,6 +19,8 @@ pub enum Plan {
     GoOn,
     /// Panics when the test says go.
     Panic,
+    /// Succeeds when the test says go, and panics as soon as it is cancelled.
+    PanicWhenCancelled,
 }
 
 /// What the handlers of one test saw.
@@ -97,6 +99,7 @@ pub async fn play(plan: Plan, cx: Context<Arc<Seen>>) -> Result<(), Failure> {
     match plan {
         Plan::Succeed | Plan::Panic => Ok(()),
         Plan::Fail => Err(Failure::new("cancelled")),
+        Plan::PanicWhenCancelled => panic!("it did not expect to be cancelled"),
         Plan::FailForGood => Err(Failure::new("cancelled half way").fatal()),
         Plan::GoOn => {
             seen.go.notified().await;
