@@ -5,6 +5,7 @@ mod clock;
 mod commits;
 mod context;
 mod done;
+mod drain;
 mod failure;
 mod handler;
 mod health;
@@ -21,6 +22,7 @@ mod serving;
 mod shutdown;
 mod signature;
 mod signs;
+mod started;
 mod tickets;
 mod worker;
 

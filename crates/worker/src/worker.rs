@@ -2,37 +2,22 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use leasehold_core::clock::within;
-use leasehold_core::{Bounds, Client, Count, Error, ErrorKind, Unknown};
-use tokio::sync::{Notify, mpsc, oneshot, watch};
-use tokio::task::JoinSet;
-use tokio::time::timeout;
+use leasehold_core::{Bounds, Client, Error, ErrorKind, Unknown};
+use tokio::sync::oneshot;
 
-use crate::claims::Claims;
-use crate::clock;
-use crate::commits::{BATCH_MAX, Commits};
-use crate::handler::{Handler, Registered, Registry};
-use crate::health::{Health, Phase, Report, Stops};
-use crate::held::Held;
-use crate::janitor::Janitor;
+use crate::drain::drained;
+use crate::handler::{Handler, Registered};
+use crate::health::{Health, Report};
 use crate::log::Log;
 use crate::observe::{Observer, Observers};
-use crate::pulse::Pulse;
-use crate::rescuer::Rescuer;
-use crate::serving::{CALL_DEADLINE, Serving, Settings, supervise};
+use crate::serving::Settings;
 use crate::shutdown::Signals;
-
-/// How long the last decisions may take to be written once the handlers have ended.
-const FLUSH: Duration = Duration::from_secs(5);
+use crate::started::Started;
 
 /// Most handlers at once for a queue.
 const CONCURRENCY_MAX: usize = 100_000;
-
-/// How long what is dropped at the end is waited for.
-const DROP: Duration = Duration::from_secs(1);
 
 /// Handlers for tasks of some kinds, and everything that it takes to run them: it claims,
 /// renews, commits, rescues what lost workers left, and purges.
@@ -51,15 +36,15 @@ const DROP: Duration = Duration::from_secs(1);
 /// the state that handlers see in their [`Context`](crate::Context).
 #[must_use = "a worker does nothing until it runs"]
 pub struct Worker<S = ()> {
-    client: Client,
-    state: Arc<S>,
-    handlers: Vec<Registered>,
-    queues: BTreeMap<String, usize>,
-    only: Option<BTreeSet<String>>,
-    concurrency: usize,
-    settings: Settings,
-    observers: Observers,
-    health: Health,
+    pub(crate) client: Client,
+    pub(crate) state: Arc<S>,
+    pub(crate) handlers: Vec<Registered>,
+    pub(crate) queues: BTreeMap<String, usize>,
+    pub(crate) only: Option<BTreeSet<String>>,
+    pub(crate) concurrency: usize,
+    pub(crate) settings: Settings,
+    pub(crate) observers: Observers,
+    pub(crate) health: Health,
 }
 
 impl Worker<()> {
@@ -291,7 +276,7 @@ impl<S: Send + Sync + 'static> Worker<S> {
         }
     }
 
-    fn check(&self, bounds: &Bounds) -> Result<(), Error> {
+    pub(crate) fn check(&self, bounds: &Bounds) -> Result<(), Error> {
         let Settings { lease, poll, rescue_every, purge_every, holder, .. } = &self.settings;
         bounds.check_name("label", holder)?;
         bounds.check_ttl(*lease)?;
@@ -317,132 +302,4 @@ impl<S: Send + Sync + 'static> Worker<S> {
         let mut queues = self.queues.keys().chain(self.only.iter().flatten());
         queues.try_for_each(|queue| bounds.check_name("queue", queue))
     }
-}
-
-/// A worker that has been checked: its queues and their handlers' numbers.
-struct Started {
-    servings: Vec<(Arc<Serving>, usize)>,
-    health: Health,
-    phase: watch::Sender<Phase>,
-    settings: Settings,
-}
-
-impl Started {
-    fn new<S: Send + Sync + 'static>(worker: Worker<S>) -> Result<Self, Error> {
-        let store = worker.client.store().clone();
-        let capabilities = store.capabilities();
-        capabilities.check_contract()?;
-        worker.check(&capabilities.bounds)?;
-        let registry = Arc::new(Registry::new(worker.handlers, &capabilities)?);
-        let own = worker.queues;
-        let served = worker.only.unwrap_or_else(|| {
-            own.keys().cloned().chain(registry.queues().map(str::to_owned)).collect()
-        });
-        let (phase, now) = watch::channel(Phase::Working);
-        let idle = Arc::new(Notify::new());
-        let servings = served.into_iter().map(|queue| {
-            let concurrency = own.get(&queue).copied().unwrap_or(worker.concurrency);
-            let serving = Serving {
-                store: store.clone(),
-                client: worker.client.clone(),
-                capabilities: capabilities.clone(),
-                queue,
-                settings: worker.settings.clone(),
-                registry: registry.clone(),
-                held: Arc::new(Held::default()),
-                observers: worker.observers.clone(),
-                health: worker.health.clone(),
-                phase: now.clone(),
-                found_nothing: AtomicBool::new(false),
-                idle: idle.clone(),
-                writable: watch::Sender::new(true),
-            };
-            (Arc::new(serving), concurrency)
-        });
-        let (servings, health) = (servings.collect(), worker.health);
-        Ok(Self { servings, health, phase, settings: worker.settings })
-    }
-
-    async fn work<F: Future<Output = ()>>(
-        self,
-        stop: impl FnOnce(Vec<Arc<Serving>>) -> F,
-    ) -> Result<Report, Error> {
-        // Whatever ends this future ends these sets, and with them every task in them.
-        let (mut work, mut care) = (JoinSet::new(), JoinSet::new());
-        let servings: Vec<_> = self.servings.iter().map(|(serving, _)| serving.clone()).collect();
-        for (serving, concurrency) in self.servings {
-            self.health.serve(&serving.queue, serving.held.clone());
-            let (decided, decisions) = mpsc::channel(concurrency.max(BATCH_MAX));
-            let claims = Claims::new(serving.clone(), concurrency, decided.clone());
-            work.spawn(supervise(serving.clone(), claims));
-            work.spawn(supervise(serving.clone(), Rescuer::new(serving.clone(), decided)));
-            work.spawn(supervise(serving.clone(), Commits::new(serving.clone(), decisions)));
-            care.spawn(supervise(serving.clone(), Pulse(serving.clone())));
-            care.spawn(supervise(serving.clone(), Janitor(serving)));
-        }
-        self.health.enter(Phase::Working);
-        let stops = Stops(self.health.clone());
-        stop(servings).await;
-        let (grace, cancel) = (self.settings.grace, self.settings.cancel_grace());
-        let cancel = cancel.min(grace);
-        let mut ended = false;
-        for (phase, patience) in
-            [(Phase::Stopping, grace - cancel), (Phase::Cancelling, cancel + FLUSH)]
-        {
-            if !ended {
-                self.health.enter(phase);
-                self.phase.send_replace(phase);
-                let all = async { while work.join_next().await.is_some() {} };
-                ended = timeout(patience, all).await.is_ok();
-            }
-        }
-        drop(care);
-        // What is left is dropped, and its decisions told as unanswered. A handler that blocks
-        // its thread ends when it can.
-        work.abort_all();
-        let _ = timeout(DROP, async { while work.join_next().await.is_some() {} }).await;
-        drop(stops);
-        Ok(self.health.report())
-    }
-}
-
-/// Comes back when no queue has an unfinished task.
-///
-/// It looks twice, as a task may make another one in a queue that was counted already, and as
-/// counts may lag; what this worker begins in between starts it all over.
-async fn drained(servings: Vec<Arc<Serving>>) {
-    let Some(first) = servings.first() else { return };
-    let mut clean = None;
-    loop {
-        let idle = first.idle.notified();
-        let begun = first.health.report().tally.claimed;
-        let is_clean =
-            servings.iter().all(|serving| serving.held.count() == 0) && all_clean(&servings).await;
-        if is_clean && clean == Some(begun) {
-            return;
-        }
-        clean = is_clean.then_some(begun);
-        if is_clean {
-            clock::pause(first.capabilities.count_lag).await;
-        } else {
-            let _ = timeout(first.settings.poll, idle).await;
-        }
-    }
-}
-
-async fn all_clean(servings: &[Arc<Serving>]) -> bool {
-    for serving in servings {
-        let count = serving.store.counts(Count::new(serving.queue.as_str()));
-        match within(CALL_DEADLINE, count).await {
-            Ok(counts) if counts.unfinished() == 0 => {}
-            Ok(_) => return false,
-            Err(error) => {
-                tracing::warn!(target: "leasehold", queue = serving.queue, %error,
-                    "it is not known whether the queue is done");
-                clock::pause(serving.settings.poll).await;
-                return false;
-            }
-        }
-    }
-    true
 }
