@@ -1,6 +1,7 @@
-//! [`Case`]: one named proof, and what it needs of a harness.
+//! [`Case`]: one named proof, what it needs of a harness, and what it binds.
 
 use std::fmt;
+use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use leasehold_core::Features;
@@ -15,6 +16,48 @@ pub enum CaseClock {
     Manual,
     /// The store's own clock: what a manual clock stands in for is seen for itself.
     Real,
+}
+
+/// How a case looks for faults.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum Kind {
+    /// One staged situation.
+    Named,
+    /// Orders of the steps of some actors, each played in a queue of its own.
+    Order,
+    /// Histories drawn from a seed, each reply judged by the model.
+    Model,
+    /// Many handles at once.
+    Stress,
+    /// What the backend tells of itself, on which all other cases rely.
+    Meta,
+}
+
+impl Kind {
+    /// Every kind, in the order of reports.
+    pub const ALL: [Kind; 5] = [Self::Named, Self::Order, Self::Model, Self::Stress, Self::Meta];
+
+    /// The word that reports use.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Named => "named",
+            Self::Order => "order",
+            Self::Model => "model",
+            Self::Stress => "stress",
+            Self::Meta => "meta",
+        }
+    }
+}
+
+/// Whom a case binds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Level {
+    /// Every backend.
+    Core,
+    /// Every backend that declares these features.
+    Extended(Features),
 }
 
 /// What a case needs beyond the verbs of the contract's core.
@@ -73,6 +116,15 @@ impl Needs {
 /// The body of a case.
 pub(crate) type Body = for<'a> fn(&'a mut Context) -> BoxFuture<'a, Result<(), Stop>>;
 
+/// What the words of a case's line in the table say.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Traits {
+    pub needs: Needs,
+    pub kind: Kind,
+    pub since: &'static str,
+    pub provisional: bool,
+}
+
 /// One named proof that a backend keeps some clauses.
 #[derive(Clone, Copy)]
 #[non_exhaustive]
@@ -83,6 +135,13 @@ pub struct Case {
     pub clauses: &'static [Clause],
     /// What it needs of the harness.
     pub needs: Needs,
+    /// How it looks for faults.
+    pub kind: Kind,
+    /// The first version of the suite that had it, major and minor.
+    pub since: &'static str,
+    /// Whether it is new: it runs and is reported, and turns nothing red until the next minor
+    /// version of the suite, unless [`Settings::strict`](crate::Settings::strict).
+    pub provisional: bool,
     pub(crate) body: Body,
 }
 
@@ -90,10 +149,29 @@ impl Case {
     pub(crate) const fn new(
         id: &'static str,
         clauses: &'static [Clause],
-        needs: Needs,
+        traits: Traits,
         body: Body,
     ) -> Self {
-        Self { id, clauses, needs, body }
+        let Traits { needs, kind, since, provisional } = traits;
+        Self { id, clauses, needs, kind, since, provisional, body }
+    }
+
+    /// Whom it binds: every backend, unless it needs features.
+    #[must_use]
+    pub const fn level(&self) -> Level {
+        match self.needs.features.is_empty() {
+            true => Level::Core,
+            false => Level::Extended(self.needs.features),
+        }
+    }
+
+    /// The longest that it may take: far more than any needs, so that a hang is told.
+    #[must_use]
+    pub const fn limit(&self) -> Duration {
+        match self.kind {
+            Kind::Named | Kind::Meta => Duration::from_secs(60),
+            Kind::Order | Kind::Model | Kind::Stress => Duration::from_secs(600),
+        }
     }
 }
 

@@ -2,14 +2,17 @@
 
 use std::collections::BTreeSet;
 use std::fmt::{self, Debug};
+use std::sync::OnceLock;
 
 use leasehold_core::clause::{Clause, LAPSE_8};
-use leasehold_core::{BackendExt, Error, TaskRef};
+use leasehold_core::{BackendExt, Capabilities, Error, TaskRef};
 
 use crate::actor::Actor;
-use crate::harness::{Faults, HarnessError, Link, Profile, World};
+use crate::harness::{Faults, HarnessError, Link, MissingHook, Profile, World};
+use crate::history::History;
 use crate::model::Breach;
 use crate::orders::Orders;
+use crate::settings::Settings;
 
 /// One broken clause.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -37,25 +40,46 @@ impl fmt::Display for Fault {
 
 /// Why a case could not go on: something that had to work did not.
 #[derive(Debug)]
-pub struct Stop(pub(crate) String);
+pub struct Stop(pub(crate) Why);
+
+/// What a case that could not go on counts as.
+#[derive(Debug)]
+pub(crate) enum Why {
+    /// A fail.
+    Stopped(String),
+    /// Incomplete: a hook is missing.
+    Incomplete(String),
+    /// Vacuous: what had to happen did not.
+    Vacuous(String),
+}
 
 impl Stop {
     /// Stops the case with this reason.
     #[must_use]
     pub fn because(why: impl Into<String>) -> Self {
-        Self(why.into())
+        Self(Why::Stopped(why.into()))
+    }
+
+    /// Ends a case that has proved nothing, as when the fault that it needs never came about.
+    #[must_use]
+    #[allow(dead_code, reason = "for the cases whose faults may fail to come about")]
+    pub fn vacuous(why: impl Into<String>) -> Self {
+        Self(Why::Vacuous(why.into()))
     }
 }
 
 impl From<Error> for Stop {
     fn from(error: Error) -> Self {
-        Self(format!("a call failed: {error:?}"))
+        Self::because(format!("a call failed: {error:?}"))
     }
 }
 
 impl From<HarnessError> for Stop {
     fn from(error: HarnessError) -> Self {
-        Self(format!("the harness failed: {error}"))
+        match error.downcast_ref::<MissingHook>() {
+            Some(hook) => Self(Why::Incomplete(hook.to_string())),
+            None => Self::because(format!("the harness failed: {error}")),
+        }
     }
 }
 
@@ -63,27 +87,57 @@ impl From<HarnessError> for Stop {
 pub struct Context {
     world: Box<dyn World>,
     profile: Profile,
+    seed: u64,
+    orders: Orders,
     faults: Vec<Fault>,
     checked: BTreeSet<&'static str>,
+    history: History,
+    capabilities: OnceLock<Capabilities>,
+}
+
+/// What is left of a case that has ended.
+pub(crate) struct Ended {
+    pub world: Box<dyn World>,
+    pub faults: Vec<Fault>,
+    /// The clauses that a check has named.
+    pub checked: BTreeSet<&'static str>,
+    pub history: History,
+    /// What the first handle told of its backend.
+    pub capabilities: Option<Capabilities>,
 }
 
 impl Context {
     /// The queue that cases use unless they say otherwise.
     pub const QUEUE: &'static str = "q";
 
-    pub(crate) fn new(world: Box<dyn World>, profile: Profile) -> Self {
-        Self { world, profile, faults: Vec::new(), checked: BTreeSet::new() }
+    pub(crate) fn new(world: Box<dyn World>, profile: Profile, settings: &Settings) -> Self {
+        Self {
+            world,
+            seed: settings.seed,
+            orders: settings.orders.unwrap_or(profile.orders),
+            profile,
+            faults: Vec::new(),
+            checked: BTreeSet::new(),
+            history: History::default(),
+            capabilities: OnceLock::new(),
+        }
     }
 
-    /// The world, the faults, and those of `clauses` that no check has named: a case that
-    /// passes without looking at a clause proves nothing about it.
-    pub(crate) fn into_parts(
-        self,
-        clauses: &[Clause],
-    ) -> (Box<dyn World>, Vec<Fault>, Vec<&'static str>) {
-        let ids = clauses.iter().map(|clause| clause.id);
-        let unchecked = ids.filter(|id| !self.checked.contains(id)).collect();
-        (self.world, self.faults, unchecked)
+    pub(crate) fn end(self) -> Ended {
+        let Self { world, faults, checked, history, capabilities, .. } = self;
+        Ended { world, faults, checked, history, capabilities: capabilities.into_inner() }
+    }
+
+    /// The seed of everything random in this case.
+    #[must_use]
+    pub fn seed(&self) -> u64 {
+        self.seed
+    }
+
+    /// How many orders an order case plays.
+    #[must_use]
+    pub fn orders(&self) -> Orders {
+        self.orders
     }
 
     /// What the harness says of its backend.
@@ -92,12 +146,21 @@ impl Context {
         &self.profile
     }
 
-    /// A new handle, held by somebody called `name`, on [`Context::QUEUE`].
+    /// A new handle, held by somebody called `name`, on [`Context::QUEUE`]; its calls are a
+    /// lane of their own when a failure is shown.
     ///
     /// # Errors
     /// When the harness cannot open one.
     pub async fn actor(&self, name: &str) -> Result<Actor, Stop> {
-        Ok(Actor::new(self.world.open(Link::Direct).await?, name))
+        let backend = self.world.open(Link::Direct).await?;
+        self.capabilities.get_or_init(|| backend.capabilities());
+        Ok(Actor::new(self.history.record(name, backend), name))
+    }
+
+    /// Says what follows, for whoever reads the lanes of a failure.
+    #[allow(dead_code, reason = "for the cases that play orders and draw histories")]
+    pub fn note(&self, what: impl Into<String>) {
+        self.history.note(what.into());
     }
 
     /// Moves the store's clock.
@@ -105,19 +168,14 @@ impl Context {
     /// # Errors
     /// When the harness cannot.
     pub async fn shift(&self, by_ms: i64) -> Result<(), Stop> {
-        Ok(self.world.shift(by_ms).await?)
+        self.world.shift(by_ms).await?;
+        self.history.shifted(by_ms);
+        Ok(())
     }
 
-    /// How many orders of a race to play.
-    #[must_use]
-    pub(crate) fn orders(&self) -> Orders {
-        self.profile.orders
-    }
-
-    /// What chooses where a case plays a sample.
-    #[must_use]
-    pub(crate) fn seed(&self) -> u64 {
-        1
+    /// Whether the world has the manual clock that the case asks for.
+    pub(crate) async fn ask_for_clock(&self) -> Result<(), Stop> {
+        Ok(self.world.shift(0).await?)
     }
 
     /// Reports what the model does not allow, with the calls that led there.
@@ -132,7 +190,7 @@ impl Context {
     /// # Errors
     /// When the world has none; a case that calls this says so in its needs.
     pub fn planting(&self) -> Result<&dyn Faults, Stop> {
-        self.world.faults().ok_or_else(|| Stop::because("this world cannot plant faults"))
+        self.world.faults().ok_or_else(|| HarnessError::from(MissingHook("faults to plant")).into())
     }
 
     /// Reports a fault unless `got` equals `want`; the case goes on.
@@ -201,5 +259,6 @@ impl Context {
 
     fn fault(&mut self, clause: Clause, what: &str, got: String, want: String) {
         self.faults.push(Fault { clause, what: what.to_owned(), got, want });
+        self.history.fault(self.faults.len());
     }
 }

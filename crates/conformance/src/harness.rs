@@ -1,6 +1,7 @@
 //! What a backend's author writes: a [`Harness`] that makes a [`World`] for each case.
 
 use std::error::Error as StdError;
+use std::fmt;
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -12,6 +13,23 @@ use crate::orders::Orders;
 /// Anything that keeps a world from being made or steered; it fails the case.
 pub type HarnessError = Box<dyn StdError + Send + Sync + 'static>;
 
+/// A hook that a harness leaves out. As a [`HarnessError`] it makes the case that needed the
+/// hook incomplete, where any other error stops it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MissingHook(pub &'static str);
+
+impl MissingHook {
+    pub(crate) const MANUAL_CLOCK: MissingHook = MissingHook("manual clock");
+}
+
+impl fmt::Display for MissingHook {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "this world has no {}", self.0)
+    }
+}
+
+impl StdError for MissingHook {}
+
 /// What a harness says of its backend.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
@@ -20,6 +38,15 @@ pub struct Profile {
     pub name: &'static str,
     /// The features that it has; must equal what its capabilities tell.
     pub features: Features,
+    /// The version of the backend's own crate.
+    pub version: Option<String>,
+    /// The version of the server or library that it stores in.
+    pub server_version: Option<String>,
+    /// How the store was set up as to durability, in words; the class itself is read from the
+    /// backend's capabilities.
+    pub durability: Option<String>,
+    /// The command that runs this suite, without `--` and what follows it.
+    pub command: Option<String>,
     /// How many orders of a race the store can play in some seconds.
     pub orders: Orders,
 }
@@ -28,12 +55,44 @@ impl Profile {
     /// A backend called `name` with `features`.
     #[must_use]
     pub const fn new(name: &'static str, features: Features) -> Self {
-        Self { name, features, orders: Orders::Usual }
+        let (version, server_version, durability, command) = (None, None, None, None);
+        let orders = Orders::Usual;
+        Self { name, features, version, server_version, durability, command, orders }
+    }
+
+    /// The same with the version of the backend's own crate, mostly
+    /// `env!("CARGO_PKG_VERSION")`.
+    #[must_use]
+    pub fn with_version(mut self, version: impl Into<String>) -> Self {
+        self.version = Some(version.into());
+        self
+    }
+
+    /// The same with the version of the server or library that it stores in.
+    #[must_use]
+    pub fn with_server_version(mut self, version: impl Into<String>) -> Self {
+        self.server_version = Some(version.into());
+        self
+    }
+
+    /// The same with words on how the store was set up, such as `synchronous = normal`.
+    #[must_use]
+    pub fn with_durability(mut self, words: impl Into<String>) -> Self {
+        self.durability = Some(words.into());
+        self
+    }
+
+    /// The same with the command that runs this suite, for whoever reads a report or a
+    /// failure; guessed from the test binary's name otherwise.
+    #[must_use]
+    pub fn with_command(mut self, command: impl Into<String>) -> Self {
+        self.command = Some(command.into());
+        self
     }
 
     /// The same backend with more or fewer orders of each race.
     #[must_use]
-    pub const fn with_orders(mut self, orders: Orders) -> Self {
+    pub fn with_orders(mut self, orders: Orders) -> Self {
         self.orders = orders;
         self
     }
@@ -57,6 +116,23 @@ pub trait Harness: Send + Sync + 'static {
     /// A world for this case alone: empty, on the clock that `case.needs` asks for, and
     /// apart from every other world, since cases run side by side.
     async fn world(&self, case: &Case) -> Result<Box<dyn World>, HarnessError>;
+
+    /// The cases that are known to fail, and those that cannot be complete here, each with a
+    /// reason: the text of a `known-failures.toml`, mostly by `include_str!`. Nothing unless
+    /// a harness says otherwise.
+    ///
+    /// ```toml
+    /// [[known]]
+    /// case = "limit/zero_stops_the_group"
+    /// reason = "a number of 0 is taken for 1 until the next release"
+    ///
+    /// [[waived]]
+    /// case = "fence/high_fences_are_exact"
+    /// reason = "the store has no way to raise its counter"
+    /// ```
+    fn known(&self) -> &str {
+        ""
+    }
 }
 
 /// One empty store, for one case.
@@ -66,10 +142,10 @@ pub trait World: Send + Sync {
     async fn open(&self, link: Link) -> Result<Arc<dyn Backend>, HarnessError>;
 
     /// Moves the store's clock, as every handle of this world sees it; negative moves it
-    /// back. Only called on a manual clock. A store that has none leaves this out, and its
-    /// cases on a manual clock stop.
+    /// back, and 0 only asks whether there is such a clock. Only called on a manual one. A
+    /// store that has none leaves this out, and its cases on a manual clock are incomplete.
     async fn shift(&self, _by_ms: i64) -> Result<(), HarnessError> {
-        Err("this world has no manual clock".into())
+        Err(MissingHook::MANUAL_CLOCK.into())
     }
 
     /// The hooks that plant faults, if this world has them. A case that needs them is
@@ -81,6 +157,12 @@ pub trait World: Send + Sync {
     /// Every row or key that neither a task nor a clause explains, each as one line; checked
     /// after each case. An empty answer without a look passes, and proves nothing.
     async fn residue(&self) -> Result<Vec<String>, HarnessError>;
+
+    /// The task's record as the store keeps it, for a failure's text; `None` where it cannot be
+    /// shown. Only called after a case has failed.
+    async fn dump(&self, _task: &TaskRef) -> Option<String> {
+        None
+    }
 
     /// Ends the world; called also after a case has panicked.
     async fn close(self: Box<Self>) -> Result<(), HarnessError> {
@@ -98,27 +180,27 @@ pub enum PlantedRecord {
     Newer,
 }
 
-/// Faults that a case plants behind the backend's back. What is left out stops the cases that
-/// need it; there will be more of them, so each has a body.
+/// Faults that a case plants behind the backend's back. Cases that need what is left out are
+/// incomplete; there will be more of them, so each has a body.
 #[async_trait]
 pub trait Faults: Send + Sync {
     /// Puts `record` in place of the task's stored record.
     async fn plant(&self, _task: &TaskRef, _record: PlantedRecord) -> Result<(), HarnessError> {
-        unable()
+        unable("way to plant a record")
     }
 
     /// Adds a slot under `key` that no task explains and that lasts another day (LH-LAPSE-8);
     /// only called when the backend has limits.
     async fn plant_slot(&self, _queue: &str, _key: &LimitKey) -> Result<(), HarnessError> {
-        unable()
+        unable("way to plant a slot")
     }
 
     /// Makes the next fence at least `value`.
     async fn raise_fence(&self, _value: u64) -> Result<(), HarnessError> {
-        unable()
+        unable("way to raise the fence")
     }
 }
 
-fn unable() -> Result<(), HarnessError> {
-    Err("this world cannot plant that fault".into())
+fn unable(hook: &'static str) -> Result<(), HarnessError> {
+    Err(MissingHook(hook).into())
 }

@@ -4,28 +4,45 @@ mod actor;
 mod case;
 mod cases;
 mod context;
+mod entry;
 mod expect;
 mod gate;
 mod harness;
+mod history;
+mod known;
+mod lanes;
 pub mod model;
 mod moves;
 mod orders;
 mod perform;
 mod random;
+mod report;
 mod run;
 mod scene;
+mod settings;
+mod short;
 mod staged;
 mod table;
+mod trace;
 mod untested;
+mod verdict;
 
 pub use async_trait::async_trait;
-pub use case::{Case, CaseClock, Needs};
+pub use case::{Case, CaseClock, Kind, Level, Needs};
 pub use context::Fault;
+pub use entry::{main, main_with, run_test};
 pub use gate::{Gate, Way};
-pub use harness::{Faults, Harness, HarnessError, Link, PlantedRecord, Profile, World};
+pub use harness::{
+    Faults, Harness, HarnessError, Link, MissingHook, PlantedRecord, Profile, World,
+};
 pub use leasehold_core;
 pub use orders::Orders;
 pub use perform::perform;
-pub use run::{Verdict, run_case, run_test};
+pub use report::{
+    BackendReport, CaseReport, ClauseReport, DurabilityReport, Gap, Group, Report, Totals,
+};
+pub use run::{Outcome, run, run_case};
+pub use settings::{Filter, Settings};
 pub use table::cases;
 pub use untested::{PARTLY, UNTESTED};
+pub use verdict::{Verdict, Word};

@@ -2,7 +2,7 @@
 
 use leasehold_core::{Features, clause};
 
-use crate::case::{Case, Needs};
+use crate::case::{Case, Kind, Needs, Traits};
 
 /// Calls `$then` with the list: families, in them `name [clauses] needs;`.
 #[doc(hidden)]
@@ -14,7 +14,7 @@ macro_rules! __cases {
                 undeclared_features [GEN_9] LACKING;
             }
             meta {
-                profile_matches [GEN_9, GEN_10, ENQ_8] CORE;
+                profile_matches [GEN_9, GEN_10, ENQ_8] META;
             }
             verbs {
                 batches_answer_in_order [GEN_2] CORE;
@@ -410,13 +410,13 @@ macro_rules! __cases {
                 repeat_takes_no_slot [CLAIM_9, LIMIT_1] REPLAY LIMITS;
             }
             orders {
-                worker_rescuer_and_operator [COMMIT_1, COMMIT_4, COMMIT_7, FENCE_2, LATE_1, LATE_2, LAPSE_1, BUDGET_1, BUDGET_3, OPER_1, OPER_8] CORE;
-                two_rescuers_and_a_worker [LAPSE_3, LATE_1, RENEW_2, FENCE_2, BUDGET_1] CORE;
-                two_operators_and_a_rescuer [OPER_1, OPER_2, OPER_8, COMMIT_4] CORE;
-                a_slot_between_two_tasks [LIMIT_3, LIMIT_4, LIMIT_7, RENEW_2] LIMITS;
-                a_unique_key_between_two_tasks [UNIQ_3, OPER_11, FENCE_2] UNIQUE;
-                redrive_and_late_success [LATE_1, DEAD_5, COMMIT_4] UNIQUE;
-                four_actors [LAPSE_3, LATE_1, OPER_2, COMMIT_7] CORE;
+                worker_rescuer_and_operator [COMMIT_1, COMMIT_4, COMMIT_7, FENCE_2, LATE_1, LATE_2, LAPSE_1, BUDGET_1, BUDGET_3, OPER_1, OPER_8] ORDERS;
+                two_rescuers_and_a_worker [LAPSE_3, LATE_1, RENEW_2, FENCE_2, BUDGET_1] ORDERS;
+                two_operators_and_a_rescuer [OPER_1, OPER_2, OPER_8, COMMIT_4] ORDERS;
+                a_slot_between_two_tasks [LIMIT_3, LIMIT_4, LIMIT_7, RENEW_2] ORDERS LIMITS;
+                a_unique_key_between_two_tasks [UNIQ_3, OPER_11, FENCE_2] ORDERS UNIQUE;
+                redrive_and_late_success [LATE_1, DEAD_5, COMMIT_4] ORDERS UNIQUE;
+                four_actors [LAPSE_3, LATE_1, OPER_2, COMMIT_7] ORDERS;
             }
         }
     };
@@ -462,7 +462,7 @@ macro_rules! table {
             Case::new(
                 concat!(stringify!($family), "/", stringify!($name)),
                 &[$(clause::$clause),*],
-                needs(&[$(stringify!($needs)),+]),
+                traits(&[$(stringify!($needs)),+]),
                 |context| Box::pin(crate::cases::$family::$name(context)),
             ),
         )*)*];
@@ -477,24 +477,61 @@ pub fn cases() -> &'static [Case] {
     CASES
 }
 
-/// The list's words for what a case needs.
-const fn needs(words: &[&str]) -> Needs {
-    let mut needs = Needs::CORE;
+/// The list's words: what a case needs, how it looks for faults, and whether it binds yet.
+/// The first version is 0.1 unless a word says otherwise, as `SINCE_0_2` would.
+const fn traits(words: &[&str]) -> Traits {
+    let mut traits =
+        Traits { needs: Needs::CORE, kind: Kind::Named, since: "0.1", provisional: false };
     let mut at = 0;
     while at < words.len() {
-        needs = match words[at].as_bytes() {
-            b"CORE" => needs,
-            b"REAL_CLOCK" => needs.real_clock(),
-            b"FAULTS" => needs.faults(),
-            b"LACKING" => needs.lacking(),
-            b"LIMITS" => needs.features(Features::LIMITS),
-            b"UNIQUE" => needs.features(Features::UNIQUE),
-            b"KINDS" => needs.features(Features::KINDS),
-            b"REPLAY" => needs.features(Features::REPLAY),
-            b"FOLLOW_UPS" => needs.features(Features::FOLLOW_UPS),
+        let needs = traits.needs;
+        match words[at].as_bytes() {
+            b"CORE" => {}
+            b"META" => traits.kind = Kind::Meta,
+            b"ORDERS" => traits.kind = Kind::Order,
+            b"MODEL" => traits.kind = Kind::Model,
+            b"STRESS" => traits.kind = Kind::Stress,
+            b"PROVISIONAL" => traits.provisional = true,
+            b"REAL_CLOCK" => traits.needs = needs.real_clock(),
+            b"FAULTS" => traits.needs = needs.faults(),
+            b"LACKING" => traits.needs = needs.lacking(),
+            b"LIMITS" => traits.needs = needs.features(Features::LIMITS),
+            b"UNIQUE" => traits.needs = needs.features(Features::UNIQUE),
+            b"KINDS" => traits.needs = needs.features(Features::KINDS),
+            b"REPLAY" => traits.needs = needs.features(Features::REPLAY),
+            b"FOLLOW_UPS" => traits.needs = needs.features(Features::FOLLOW_UPS),
             _ => panic!("an unknown word among a case's needs"),
         };
         at += 1;
     }
-    needs
+    traits
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::case::Level;
+
+    #[test]
+    fn a_lines_words_are_all_heard() {
+        let traits = traits(&["ORDERS", "LIMITS", "KINDS", "REAL_CLOCK", "PROVISIONAL"]);
+        assert_eq!(traits.needs.features, Features::LIMITS | Features::KINDS);
+        assert_eq!((traits.kind, traits.provisional), (Kind::Order, true));
+        assert_eq!(traits.needs.clock, crate::case::CaseClock::Real);
+    }
+
+    #[test]
+    fn what_a_backend_tells_of_itself_is_meta_and_nothing_else_is() {
+        for case in cases() {
+            assert_eq!(case.kind == Kind::Meta, case.id.starts_with("meta/"), "{}", case.id);
+        }
+    }
+
+    #[test]
+    fn a_case_that_needs_a_feature_is_extended_by_it() {
+        let level = |id: &str| cases().iter().find(|case| case.id == id).expect(id).level();
+        assert_eq!(level("race/matching_success"), Level::Core);
+        let both = Features::LIMITS | Features::KINDS;
+        assert_eq!(level("limit/kinds_never_starve_under_a_key"), Level::Extended(both));
+    }
 }

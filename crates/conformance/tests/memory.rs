@@ -1,88 +1,11 @@
-//! The suite on the memory backend, the executable specification: once with every feature,
-//! once with none, where each must be refused.
+//! The suite on the memory backend without any feature, where each must be refused, as one test
+//! a case; with every feature it is `tests/conformance.rs`.
 
-use std::sync::Arc;
+#[path = "shared/memory.rs"]
+mod memory;
 
-use async_trait::async_trait;
-use leasehold_conformance::{
-    Case, CaseClock, Faults, Harness, HarnessError, Link, Orders, PlantedRecord, Profile, World,
-};
-use leasehold_core::{Backend, Features, LimitKey, ManualClock, MemoryBackend, TaskRef};
+use leasehold_conformance::Orders;
+use leasehold_core::Features;
+use memory::Memory;
 
-struct Memory(Features);
-
-#[async_trait]
-impl Harness for Memory {
-    fn profile(&self) -> Profile {
-        Profile::new("memory", self.0).with_orders(Orders::All)
-    }
-
-    async fn world(&self, case: &Case) -> Result<Box<dyn World>, HarnessError> {
-        let hand = ManualClock::default();
-        let backend = match case.needs.clock {
-            CaseClock::Manual => MemoryBackend::on_clock(hand.clone()),
-            CaseClock::Real => MemoryBackend::new(),
-        };
-        Ok(Box::new(MemoryWorld { backend: Arc::new(backend.with_features(self.0)), hand }))
-    }
-}
-
-struct MemoryWorld {
-    backend: Arc<MemoryBackend>,
-    hand: ManualClock,
-}
-
-#[async_trait]
-impl World for MemoryWorld {
-    async fn open(&self, link: Link) -> Result<Arc<dyn Backend>, HarnessError> {
-        match link {
-            Link::Direct => Ok(self.backend.clone()),
-            other => Err(format!("there is no {other:?} link to memory").into()),
-        }
-    }
-
-    async fn shift(&self, by_ms: i64) -> Result<(), HarnessError> {
-        self.hand.shift(by_ms);
-        Ok(())
-    }
-
-    fn faults(&self) -> Option<&dyn Faults> {
-        Some(self)
-    }
-
-    async fn residue(&self) -> Result<Vec<String>, HarnessError> {
-        Ok(self.backend.residue())
-    }
-}
-
-#[async_trait]
-impl Faults for MemoryWorld {
-    async fn plant(&self, task: &TaskRef, planted: PlantedRecord) -> Result<(), HarnessError> {
-        let planted = match planted {
-            PlantedRecord::Broken(raw) => leasehold_core::Planted::Broken(raw.into()),
-            PlantedRecord::Newer => leasehold_core::Planted::Newer,
-            other => return Err(format!("{other:?} cannot be planted").into()),
-        };
-        self.backend.plant(task, planted).then_some(()).ok_or_else(|| "no such task".into())
-    }
-
-    async fn plant_slot(&self, queue: &str, key: &LimitKey) -> Result<(), HarnessError> {
-        self.backend.plant_slot(queue, key);
-        Ok(())
-    }
-
-    async fn raise_fence(&self, value: u64) -> Result<(), HarnessError> {
-        self.backend.raise_fence(value);
-        Ok(())
-    }
-}
-
-mod every_feature {
-    use super::*;
-    leasehold_conformance::suite!(Memory(Features::all()));
-}
-
-mod no_feature {
-    use super::*;
-    leasehold_conformance::suite!(Memory(Features::empty()));
-}
+leasehold_conformance::suite!(Memory(Features::empty(), Orders::Some(20)));

@@ -17,6 +17,9 @@ use sqlx::sqlite::SqliteConnectOptions;
 use sqlx::{ConnectOptions, SqliteConnection};
 use tempfile::TempDir;
 
+/// The row of one task.
+const WHERE: &str = "where id = ?1 and queue = (select queue from queue where name = ?2)";
+
 /// The store as the public suite runs it.
 pub struct Sqlite;
 
@@ -24,6 +27,9 @@ pub struct Sqlite;
 impl Harness for Sqlite {
     fn profile(&self) -> Profile {
         Profile::new("sqlite", Features::all())
+            .with_version(env!("CARGO_PKG_VERSION"))
+            .with_durability("write-ahead log, synchronous = normal")
+            .with_command("cargo test -p leasehold-sql --all-features --test conformance")
     }
 
     async fn world(&self, case: &Case) -> Result<Box<dyn World>, HarnessError> {
@@ -77,6 +83,16 @@ impl World for SqliteWorld {
         Some(self)
     }
 
+    async fn dump(&self, task: &TaskRef) -> Option<String> {
+        let columns = "select group_concat('''' || name || ' = '' || quote(' || name || ')', ' || char(10) || ')
+                       from pragma_table_info('task')";
+        let mut raw = self.raw().await.ok()?;
+        let columns: String = sqlx::query_scalar(columns).fetch_one(&mut raw).await.ok()?;
+        let row = format!("select {columns} from task {WHERE}");
+        let row = sqlx::query_scalar(sqlx::AssertSqlSafe(row)).bind(&task.id).bind(&task.queue);
+        row.fetch_optional(&mut raw).await.ok()?
+    }
+
     async fn residue(&self) -> Result<Vec<String>, HarnessError> {
         Ok(residue::residue(&mut self.raw().await?, self.clock.now().as_millis()).await)
     }
@@ -85,7 +101,6 @@ impl World for SqliteWorld {
 #[async_trait]
 impl Faults for SqliteWorld {
     async fn plant(&self, task: &TaskRef, planted: PlantedRecord) -> Result<(), HarnessError> {
-        const WHERE: &str = "where id = ?1 and queue = (select queue from queue where name = ?2)";
         let plant = match planted {
             PlantedRecord::Broken(raw) => {
                 // As text of any bytes: a cast does not check them.
