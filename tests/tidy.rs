@@ -3,6 +3,8 @@
 
 use std::fs;
 
+#[path = "tidy/guide.rs"]
+mod guide;
 #[path = "tidy/includes.rs"]
 mod includes;
 #[path = "tidy/rust.rs"]
@@ -18,6 +20,12 @@ const FUNCTION_LINES_MAX: usize = 60;
 
 /// The contract with its executable specification stays small enough to be read in a sitting.
 const SPECIFICATION_LINES_MAX: usize = 999;
+
+/// A whole backend, written from outside, that a stranger reads before writing another.
+const OUTSIDE_LINES_MAX: usize = 699;
+
+/// Its harness, which the guide shows whole.
+const HARNESS_LINES_MAX: usize = 60;
 
 /// Files that L2 does not count.
 const NOT_COUNTED: &[&str] = &[
@@ -80,6 +88,28 @@ fn the_specification_can_be_read_in_a_sitting() {
         ),
         if sum > SPECIFICATION_LINES_MAX { &offenders } else { &[] },
     );
+}
+
+#[test]
+fn the_backend_from_outside_is_short() {
+    let root = "examples/out-of-tree-backend";
+    let files = tree::files(&["rs"]);
+    let sources = files.iter().filter(|file| file.path.starts_with(&format!("{root}/src/")));
+    let sum: usize = sources.map(|file| rust::code_lines(&file.text)).sum();
+    assert!(sum > 0, "the example backend moved");
+    let harness = tree::read(&format!("{root}/tests/conformance.rs")).lines().count();
+    let (most, lines) = (OUTSIDE_LINES_MAX, HARNESS_LINES_MAX);
+    assert!(sum <= most, "the example backend has {sum} lines of code, and may have {most}");
+    assert!(harness <= lines, "its harness has {harness} lines, and may have {lines}");
+}
+
+#[test]
+fn the_guide_shows_what_there_is() {
+    let guide = "docs/writing-a-backend.md";
+    let text = tree::read(guide);
+    assert!(text.contains("```rust"), "{guide} shows Rust code");
+    let offenders: Vec<_> = on(guide, guide::drifted(&text, tree::read)).collect();
+    report("code in the guide is the example's, word for word", &offenders);
 }
 
 #[test]

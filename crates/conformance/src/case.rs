@@ -4,8 +4,8 @@ use std::fmt;
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
-use leasehold_core::Features;
 use leasehold_core::clause::Clause;
+use leasehold_core::{Clock, Features, ManualClock};
 
 use crate::context::{Context, Stop};
 
@@ -58,6 +58,17 @@ pub enum Level {
     Core,
     /// Every backend that declares these features.
     Extended(Features),
+}
+
+impl CaseClock {
+    /// The clock to give a store: moved by `hand`, or the system's.
+    #[must_use]
+    pub fn of(self, hand: &ManualClock) -> Clock {
+        match self {
+            Self::Manual => Clock::from(hand.clone()),
+            Self::Real => Clock::System,
+        }
+    }
 }
 
 /// What a case needs beyond the verbs of the contract's core.

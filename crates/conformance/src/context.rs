@@ -62,7 +62,6 @@ impl Stop {
 
     /// Ends a case that has proved nothing, as when the fault that it needs never came about.
     #[must_use]
-    #[allow(dead_code, reason = "for the cases whose faults may fail to come about")]
     pub fn vacuous(why: impl Into<String>) -> Self {
         Self(Why::Vacuous(why.into()))
     }
@@ -158,7 +157,6 @@ impl Context {
     }
 
     /// Says what follows, for whoever reads the lanes of a failure.
-    #[allow(dead_code, reason = "for the cases that play orders and draw histories")]
     pub fn note(&self, what: impl Into<String>) {
         self.history.note(what.into());
     }

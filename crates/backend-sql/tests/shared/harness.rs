@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use leasehold_conformance::{
-    Case, CaseClock, Faults, Harness, HarnessError, Link, PlantedRecord, Profile, World,
+    Case, Faults, Harness, HarnessError, Link, PlantedRecord, Profile, World,
 };
 use leasehold_core::{Backend, Features, LimitKey, ManualClock, TaskRef};
 use leasehold_sql::{SqliteBackend, SqliteConfig, Synchronous};
@@ -36,10 +36,7 @@ impl Harness for Sqlite {
         let folder = tempfile::tempdir()?;
         let path = folder.path().join("tasks.db");
         let hand = ManualClock::default();
-        let clock = match case.needs.clock {
-            CaseClock::Manual => leasehold_core::Clock::from(hand.clone()),
-            CaseClock::Real => leasehold_core::Clock::default(),
-        };
+        let clock = case.needs.clock.of(&hand);
         let world = SqliteWorld { path, hand, clock, _folder: folder };
         // Once, so that the file is there even if a case plants faults before it opens it.
         world.open(Link::Direct).await?;

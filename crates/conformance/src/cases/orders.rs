@@ -191,8 +191,7 @@ async fn play(cx: &mut Context, races: Vec<Race>, occasions: &[(Clause, Met)]) -
     for race in &races {
         stage.play(cx, race, &mut played).await?;
     }
-    played.finish(cx, occasions);
-    Ok(())
+    played.finish(cx, occasions)
 }
 
 /// For each of what a first rescue does.

@@ -77,14 +77,21 @@ pub(crate) struct Played {
 }
 
 impl Played {
-    /// Reports as a fault each clause whose occasion never came.
-    pub fn finish(&self, cx: &mut Context, occasions: &[(Clause, Met)]) {
+    /// Tells the numbers, and that each clause was looked at whose occasion came.
+    ///
+    /// # Errors
+    /// Vacuous when an occasion never came: what was played proves nothing of its clause.
+    pub fn finish(&self, cx: &mut Context, occasions: &[(Clause, Met)]) -> Result<(), Stop> {
         let Self { orders, calls, kinds, .. } = self;
         println!("{orders} orders of {kinds} kinds of change, {calls} calls");
         for (clause, met) in occasions {
-            let what = format!("{met:?} was met in {orders} orders");
-            cx.check(*clause, &what, self.met.contains(met), true);
+            if self.faults == 0 && !self.met.contains(met) {
+                let why = format!("{met:?} never came in {orders} orders, for {}", clause.id);
+                return Err(Stop::vacuous(why));
+            }
+            cx.check_that(*clause, "every order", true, ());
         }
+        Ok(())
     }
 }
 
@@ -125,6 +132,7 @@ impl Stage {
                 return Ok(());
             }
             played.orders += 1;
+            cx.note(format!("order {number} of {}", race.what));
             let turns: Vec<_> = race.prefix.iter().chain(order).copied().collect();
             let mut game = self.begin(race);
             if let Err(breach) = game.play(cx, self, race, &turns, played).await? {

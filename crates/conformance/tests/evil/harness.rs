@@ -4,12 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use leasehold_conformance::{
-    Case, CaseClock, Faults, Harness, HarnessError, Link, Orders, PlantedRecord, Profile, World,
-    async_trait,
+    Case, Faults, Harness, HarnessError, Link, Orders, PlantedRecord, Profile, World, async_trait,
 };
-use leasehold_core::{
-    Backend, Clock, Features, Fence, LimitKey, ManualClock, State, StoredTask, TaskRef,
-};
+use leasehold_core::{Backend, Features, Fence, LimitKey, ManualClock, State, StoredTask, TaskRef};
 
 use crate::backend::Evil;
 use crate::sin::Sin;
@@ -27,10 +24,7 @@ impl Harness for Exam {
 
     async fn world(&self, case: &Case) -> Result<Box<dyn World>, HarnessError> {
         let hand = ManualClock::default();
-        let clock = match case.needs.clock {
-            CaseClock::Manual => Clock::from(hand.clone()),
-            CaseClock::Real => Clock::default(),
-        };
+        let clock = case.needs.clock.of(&hand);
         let store = Evil::new(clock, self.features, (self.sin)());
         Ok(Box::new(EvilWorld { store: Arc::new(store), hand }))
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use leasehold_conformance::{
-    Case, CaseClock, Faults, Harness, HarnessError, Link, Orders, PlantedRecord, Profile, World,
+    Case, Faults, Harness, HarnessError, Link, Orders, PlantedRecord, Profile, World,
 };
 use leasehold_core::{
     Backend, BackendExt, Features, LimitKey, ManualClock, MemoryBackend, TaskRef,
@@ -21,10 +21,7 @@ impl Harness for Memory {
 
     async fn world(&self, case: &Case) -> Result<Box<dyn World>, HarnessError> {
         let hand = ManualClock::default();
-        let backend = match case.needs.clock {
-            CaseClock::Manual => MemoryBackend::on_clock(hand.clone()),
-            CaseClock::Real => MemoryBackend::new(),
-        };
+        let backend = MemoryBackend::on_clock(case.needs.clock.of(&hand));
         Ok(Box::new(MemoryWorld { backend: Arc::new(backend.with_features(self.0)), hand }))
     }
 }
