@@ -4,6 +4,7 @@ mod actor;
 mod case;
 mod cases;
 mod context;
+mod demand;
 mod entry;
 mod expect;
 mod gate;

@@ -3,15 +3,16 @@
 
 use leasehold_core::clause::Clause;
 use leasehold_core::clause::{
-    CLAIM_5, COMMIT_2, COMMIT_3, FENCE_1, FENCE_2, LAPSE_2, OBS_1, READ_2,
+    CLAIM_4, CLAIM_5, COMMIT_2, COMMIT_3, FENCE_1, FENCE_2, LAPSE_2, LAPSE_3, OBS_1, READ_2,
 };
 use leasehold_core::{
     BackendExt, Budget, CommitItem, CommitVerdict, Count, Counts, Delivery, Fence, Lease, NewTask,
-    Purpose, Role, Status, StoredTask, Timestamp, To,
+    Purpose, Role, State, Status, StoredTask, Timestamp, To,
 };
 
 use crate::actor::Actor;
 use crate::context::{Context, Stop};
+use crate::demand;
 use crate::expect;
 use crate::moves::{self, Move};
 
@@ -109,7 +110,9 @@ impl Scene {
     /// Claims the task to run it; it must be granted, and as a whole as a claim leaves it.
     pub async fn run(&self, cx: &mut Context, by: &Actor) -> Result<Lease, Stop> {
         let before = self.task().await?;
-        let lease = by.run_one().await?;
+        let claimed = by.claim(1).await?;
+        let what = format!("{}: the one lease of a claim of a ready task", self.what);
+        let lease = demand::lease(cx, CLAIM_4, &what, claimed)?;
         self.granted(cx, &before, &lease, by).await?;
         Ok(lease)
     }
@@ -117,7 +120,13 @@ impl Scene {
     /// Claims the lapsed lease; it must be granted, and as a whole as a claim leaves it.
     pub async fn rescue(&self, cx: &mut Context, by: &Actor) -> Result<Lease, Stop> {
         let before = self.task().await?;
-        let lease = by.rescue_one().await?;
+        let clause = match before.state {
+            State::Leased(Purpose::Rescue) => LAPSE_3,
+            _ => CLAIM_4,
+        };
+        let claimed = by.rescue(1).await?;
+        let what = format!("{}: the one lease of a rescue of a lapsed task", self.what);
+        let lease = demand::lease(cx, clause, &what, claimed)?;
         self.granted(cx, &before, &lease, by).await?;
         Ok(lease)
     }

@@ -34,6 +34,8 @@ macro_rules! __cases {
             }
             dropped {
                 counts_as_a_lost_reply [GEN_5] CORE;
+                an_enqueue_is_whole_or_not_at_all [ENQ_7] CORE;
+                a_burial_is_one_step [DEAD_2, COMMIT_2] CORE;
             }
             time {
                 only_the_stores_clock_counts [TIME_1, COMMIT_7, FENCE_3] CORE;

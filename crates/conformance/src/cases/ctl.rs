@@ -11,6 +11,7 @@ use leasehold_core::{
 
 use crate::actor::{Actor, applied};
 use crate::context::{Context, Stop};
+use crate::demand;
 
 const HOUR: Duration = Duration::from_secs(60 * 60);
 const HOUR_MS: i64 = 3_600_000;
@@ -103,8 +104,9 @@ pub(crate) async fn a_pause_stops_nothing_else(cx: &mut Context) -> Result<(), S
     let held = RenewVerdict::Held { ttl_left: Actor::TTL };
     cx.check(CLAIM_7, "a renew while paused", worker.renew(&kept).await?, held);
     cx.shift(1).await?;
-    let lapsed = rescuer.rescue_one().await?;
-    cx.check(CLAIM_7, "a rescue while paused", lapsed.task_ref.id.as_str(), "lost");
+    let claimed = rescuer.rescue(1).await?;
+    let lapsed = demand::lease(cx, CLAIM_7, "a rescue while paused", claimed)?;
+    cx.check(CLAIM_7, "who is rescued while paused", lapsed.task_ref.id.as_str(), "lost");
     applied(rescuer.give_back(&lapsed).await?)?;
     let lost = worker.get("lost").await?;
     let got = (lost.state, lost.rescues);

@@ -8,7 +8,7 @@ use leasehold_core::clause::{DEAD_1, DEAD_2, DEAD_3, DEAD_4, DEAD_5, DEAD_6};
 use leasehold_core::decide::{self, Entered, Intervention, Outcome, Retry, Unknown};
 use leasehold_core::{
     Commit, CommitItem, CommitVerdict, Configure, Count, DeadReason, Delivery, DuplicateCause,
-    Edit, EnqueueVerdict, Filter, Keep, Lease, LimitKey, List, NewTask, Priority, RenewItem,
+    Edit, EnqueueVerdict, Event, Filter, Keep, Lease, LimitKey, List, NewTask, Priority, RenewItem,
     Retention, RetryPolicy, State, Status,
 };
 
@@ -159,6 +159,10 @@ pub(crate) async fn one_entry_for_each_burial(cx: &mut Context) -> Result<(), St
     let counts = worker.backend().counts(Count::new(Context::QUEUE)).await?;
     let got = (counts.of(Status::Dead), counts.events.buried);
     cx.check(DEAD_2, "dead letters and burials", got, (1, 2));
+    let records = worker.get("t").await?.history.records;
+    let events: Vec<_> = records.iter().map(|record| record.event).collect();
+    let want = [Event::Rejected, Event::Redriven, Event::Rejected];
+    cx.check(DEAD_2, "the records of both deaths", events, want);
     Ok(())
 }
 

@@ -4,11 +4,12 @@ use std::future::{Future, poll_fn};
 use std::pin::pin;
 use std::task::Poll;
 
-use leasehold_core::clause::GEN_5;
-use leasehold_core::decide;
+use leasehold_core::clause::{COMMIT_2, DEAD_2, ENQ_7, GEN_5};
+use leasehold_core::decide::{self, Outcome, Retry};
 use leasehold_core::{
-    BackendExt, CommitItem, CommitVerdict, Configure, Count, DuplicateCause, EnqueueVerdict,
-    Filter, Lease, List, Purge, Purpose, Queues, RenewItem, RenewVerdict, State,
+    BackendExt, CommitItem, CommitVerdict, Configure, Count, DeadReason, DuplicateCause,
+    EnqueueVerdict, Filter, Lease, List, Purge, Purpose, Queues, RenewItem, RenewVerdict, State,
+    Status, TaskRef,
 };
 
 use crate::actor::{Actor, applied, success};
@@ -33,6 +34,63 @@ pub(crate) async fn counts_as_a_lost_reply(cx: &mut Context) -> Result<(), Stop>
         }
     }
     Err(Stop::because(format!("a call was not done after {POLLS_MAX} polls")))
+}
+
+/// C124: a batch whose call is dropped half way is there whole or not at all. The repeat tells,
+/// in one step, as a call that was dropped may still be under way.
+pub(crate) async fn an_enqueue_is_whole_or_not_at_all(cx: &mut Context) -> Result<(), Stop> {
+    let user = cx.actor("user").await?;
+    for polls in 0..POLLS_MAX {
+        let ids = ["a", "b", "c"].map(|name| format!("{name}{polls}"));
+        let batch = || ids.iter().map(|id| Actor::task(id)).collect::<Vec<_>>();
+        let done = polled(polls, user.enqueue_all(batch())).await.transpose()?.is_some();
+        let again = user.enqueue_all(batch()).await?;
+        let is_new = |reply: &&EnqueueVerdict| matches!(reply, EnqueueVerdict::Enqueued { .. });
+        let new = again.iter().filter(is_new).count();
+        let whole = new == 0 || (new == ids.len() && !done);
+        cx.check_that(ENQ_7, &format!("a repeat after {polls} polls"), whole, (done, again));
+        for id in &ids {
+            let task = user.backend().task(&TaskRef::new(Context::QUEUE, id)).await?;
+            cx.check(ENQ_7, &format!("whether {id} is there"), task.is_some(), true);
+        }
+        if done {
+            return Ok(());
+        }
+    }
+    Err(Stop::because(format!("an enqueue was not done after {POLLS_MAX} polls")))
+}
+
+/// A task whose burial is dropped half way runs as before or is dead, and is never between.
+pub(crate) async fn a_burial_is_one_step(cx: &mut Context) -> Result<(), Stop> {
+    let user = cx.actor("user").await?;
+    for polls in 0..POLLS_MAX {
+        let id = format!("t{polls}");
+        user.enqueue(Actor::kept(&id)).await?;
+        let lease = user.run_one().await?;
+        let fails = Outcome::Failed { message: "for good".to_owned(), retry: Retry::Never };
+        let item = CommitItem::new(lease.guard(), decide::run(&lease, fails, 1));
+        let call = user.backend().commit_one(item.clone());
+        let done = polled(polls, call).await.transpose()?.is_some();
+        let state = user.backend().task(&lease.task_ref).await?.map(|task| task.state);
+        let (run, dead) = (State::Leased(Purpose::Run), State::Dead(DeadReason::Rejected));
+        let one = state == Some(dead) || (state == Some(run) && !done);
+        cx.check_that(DEAD_2, &format!("its state after {polls} polls"), one, state);
+        let again = user.backend().commit_one(item).await?;
+        let sound = match &again {
+            CommitVerdict::Applied(_) => !done,
+            other => *other == CommitVerdict::Replayed,
+        };
+        cx.check_that(COMMIT_2, "the burial repeated", sound, (done, again));
+        let request = List::new(Context::QUEUE, Filter::all().with_status(Status::Dead), 100);
+        let letters = user.backend().list(request).await?.tasks;
+        let records = letters.iter().filter(|task| task.task_ref == lease.task_ref);
+        let records: Vec<_> = records.map(|task| task.history.records.len()).collect();
+        cx.check(DEAD_2, "its entries, and the records of each", records, [1]);
+        if done {
+            return Ok(());
+        }
+    }
+    Err(Stop::because(format!("a burial was not done after {POLLS_MAX} polls")))
 }
 
 async fn enqueue(cx: &mut Context, user: &Actor, id: &str, polls: usize) -> Result<bool, Stop> {

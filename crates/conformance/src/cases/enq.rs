@@ -15,6 +15,7 @@ use leasehold_core::{
 
 use crate::actor::{Actor, applied, success};
 use crate::context::{Context, Stop};
+use crate::demand;
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 const DAY_MS: i64 = 86_400_000;
@@ -281,7 +282,8 @@ pub(crate) async fn every_handle_can_claim(cx: &mut Context) -> Result<(), Stop>
         let id = format!("t{n}");
         let worker = cx.actor(&id).await?;
         user.enqueue(Actor::task(&id)).await?;
-        let lease = worker.run_one().await?;
+        let claimed = worker.claim(1).await?;
+        let lease = demand::lease(cx, ENQ_4, "a claim by another handle", claimed)?;
         cx.check(ENQ_4, "a claim right after the enqueue", lease.task_ref.id, id);
     }
     Ok(())
@@ -310,11 +312,9 @@ pub(crate) async fn an_id_is_remembered_and_then_free(cx: &mut Context) -> Resul
         cx.shift(1).await?;
         let found = user.backend().get(Get::new(TaskRef::new(Context::QUEUE, way))).await?;
         cx.check(ENQ_9, "a get once the memory has passed", found, Found::Nothing);
-        let reply = user.try_enqueue(again()).await.map_err(|error| error.kind());
-        let Ok(EnqueueVerdict::Enqueued { fence }) = reply else {
-            cx.check_that(ENQ_9, "an enqueue once the memory has passed", false, reply);
-            return Ok(());
-        };
+        let verdict = user.try_enqueue(again()).await?;
+        let what = format!("an enqueue once the {way} is forgotten");
+        let fence = demand::enqueued(cx, ENQ_9, &what, verdict)?;
         cx.check_that(ENQ_9, "the fence of the next task", fence > last, (fence, last));
         let now = user.get(way).await?;
         let want = StoredTask::enqueued(Context::QUEUE, again(), fence, now.enqueued_at);

@@ -266,7 +266,8 @@ pub(crate) async fn a_foreign_fence_changes_nothing(cx: &mut Context) -> Result<
     let mut stale_count =
         worker.backend().counts(Count::new(Context::QUEUE)).await?.events.stale_commits;
     for change in changes {
-        for fence in [0, born - 1, born, first.fence.value(), now + 1, u64::MAX >> 1] {
+        for fence in [0, born.saturating_sub(1), born, first.fence.value(), now + 1, u64::MAX >> 1]
+        {
             let what = format!("a {:?} by the {:?} with fence {fence}", change.event, change.by);
             let guard = Guard::new(run.task_ref.clone(), Fence::new(fence));
             let reply = worker.commit(guard, change.clone()).await?;

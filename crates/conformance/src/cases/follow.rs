@@ -13,6 +13,7 @@ use leasehold_core::{
 
 use crate::actor::{Actor, applied, failure, success};
 use crate::context::{Context, Stop};
+use crate::demand;
 use crate::staged::{Met, Staged, after, clear, ids, outcomes, stale, take};
 
 /// The end of a run, with these tasks on it.
@@ -199,7 +200,9 @@ pub(crate) async fn duplicate_does_not_undo(cx: &mut Context) -> Result<(), Stop
     let there = worker.get("there").await?;
     let follow = ["new", "there", "left", "new", "last"];
     let item = bringing(&run, success(), follow.map(Actor::task).into());
-    let done = applied(worker.commit_item(&item).await?)?;
+    let what = "a commit with follow-ups that exist";
+    let verdict = demand::answered(cx, ENQ_8, what, worker.commit_item(&item).await)?;
+    let done = demand::applied(cx, ENQ_8, what, verdict)?;
     let duplicate = |id: &str, state| EnqueueVerdict::Duplicate {
         cause: DuplicateCause::Id,
         holder: in_queue(id),

@@ -9,6 +9,7 @@ use leasehold_core::{
 };
 
 use crate::context::{Context, Stop};
+use crate::demand;
 use crate::expect::KEPT;
 use crate::moves::{self, Move};
 use crate::scene::{Cast, Place, Scene, newest};
@@ -144,10 +145,12 @@ pub(crate) async fn frees_the_slot(cx: &mut Context) -> Result<(), Stop> {
         let end = moves::ending(&first, name)?;
         crate::actor::applied(scene.cast.second.commit_item(&end.item).await?)?;
         if name == "release" {
-            let again = scene.cast.second.run_one().await?;
+            let claimed = scene.cast.second.claim(1).await?;
+            let again = demand::lease(cx, GIVE_3, "a claim after a release", claimed)?;
             cx.check(GIVE_3, "who runs next", again.task_ref.id.as_str(), "u");
         } else {
-            let run = scene.run(cx, &scene.cast.worker).await?;
+            let claimed = scene.cast.worker.claim(1).await?;
+            let run = demand::lease(cx, GIVE_3, &format!("a claim after {name}"), claimed)?;
             scene.lands(cx, GIVE_3, &moves::ending(&run, "success")?).await?;
         }
     }

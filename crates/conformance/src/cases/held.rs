@@ -11,6 +11,7 @@ use leasehold_core::{
 
 use crate::actor::{Actor, applied, failure, success};
 use crate::context::{Context, Stop};
+use crate::demand;
 use crate::staged::{Met, Staged, act, clear, finished, ids, purge_all, stale, take};
 
 const HELD: RenewVerdict = RenewVerdict::Held { ttl_left: Actor::TTL };
@@ -208,7 +209,7 @@ pub(crate) async fn slot_stays_taken(cx: &mut Context) -> Result<(), Stop> {
         cx.shift(1).await?;
         let leases = take(&operator, 9).await?;
         cx.check(LIMIT_7, "leases at the end", ids(&leases), [next.as_str()]);
-        applied(operator.succeed(&leases[0]).await?)?;
+        applied(operator.succeed(demand::nth(&leases, 0)?).await?)?;
         if let Some(rest) = operator.backend().task(&run.task_ref).await? {
             clear(&operator, &rest).await?;
         }

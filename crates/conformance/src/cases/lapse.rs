@@ -14,6 +14,7 @@ use leasehold_core::{
 
 use crate::actor::{Actor, applied};
 use crate::context::{Context, Stop};
+use crate::demand;
 use crate::expect::KEPT;
 use crate::harness::PlantedRecord;
 use crate::moves::{self, Move, RESCUES};
@@ -157,7 +158,8 @@ pub(crate) async fn dropped_decision_costs_a_delay(cx: &mut Context) -> Result<(
         let none = scene.cast.other.rescue(10).await?.leases;
         cx.check(LAPSE_4, "takeovers before the end of a rescue's lease", none, []);
         scene.shift(cx, 1).await?;
-        lapsed = scene.rescue(cx, &scene.cast.other).await?;
+        let claimed = scene.cast.other.rescue(1).await?;
+        lapsed = demand::lease(cx, LAPSE_4, "a takeover at that end", claimed)?;
         cx.check(LAPSE_4, "the takeovers told", lapsed.takeovers, takeovers);
     }
     scene.lands(cx, LAPSE_4, &moves::rescue(&lapsed)).await?;
@@ -182,7 +184,8 @@ pub(crate) async fn any_holder_name(cx: &mut Context) -> Result<(), Stop> {
         let run = scene.run(cx, &holder).await?;
         cx.check(LAPSE_5, "the holder", scene.task().await?.holder.as_deref(), Some(name));
         scene.lapse(cx).await?;
-        let lapsed = scene.rescue(cx, &holder).await?;
+        let claimed = holder.rescue(1).await?;
+        let lapsed = demand::lease(cx, LAPSE_5, "a rescue by that name", claimed)?;
         scene.lands(cx, LAPSE_5, &moves::rescue(&lapsed)).await?;
         scene.lands(cx, LAPSE_5, &moves::ending(&run, "success")?).await?;
     }

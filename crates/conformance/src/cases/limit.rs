@@ -16,6 +16,7 @@ use leasehold_core::{
 
 use crate::actor::{Actor, applied, failure, success};
 use crate::context::{Context, Stop};
+use crate::demand;
 use crate::staged::{Met, Staged, clear, ids, outcomes, stale, take, take_as};
 
 pub(crate) use slots::{
@@ -110,9 +111,9 @@ pub(crate) async fn blocked_waits_unspent(cx: &mut Context) -> Result<(), Stop> 
         cx.check_untouched(LIMIT_2, "a blocked task", &worker, before).await?;
     }
     for want in ["high", "t2", "t3"] {
-        applied(worker.succeed(&runs.remove(0)).await?)?;
+        applied(worker.succeed(demand::nth(&runs, 0)?).await?)?;
         runs = claimable(cx, LIMIT_2, "once the slot is free", &other, &[want]).await?;
-        cx.check(LIMIT_2, "its attempt", runs[0].attempt, 1);
+        cx.check(LIMIT_2, "its attempt", demand::nth(&runs, 0)?.attempt, 1);
     }
     Ok(())
 }
@@ -208,7 +209,7 @@ pub(crate) async fn late_success_frees_nothing_twice(cx: &mut Context) -> Result
     claimable(cx, LATE_3, "after a late success, with two running", &other, &[]).await?;
     applied(other.succeed(&b).await?)?;
     claimable(cx, LIMIT_1, "after one of the two", &other, &["d"]).await?;
-    applied(other.succeed(&c[0]).await?)?;
+    applied(other.succeed(demand::nth(&c, 0)?).await?)?;
     Ok(())
 }
 
@@ -283,7 +284,7 @@ pub(crate) async fn freed_by_nobody_else(cx: &mut Context) -> Result<(), Stop> {
     applied(other.act(&other.get("c").await?, Intervention::Cancel).await?)?;
     worker.enqueue(one("d")).await?;
     claimable(cx, LIMIT_3, "under the next", &other, &[]).await?;
-    applied(worker.succeed(&next[0]).await?)?;
+    applied(worker.succeed(demand::nth(&next, 0)?).await?)?;
     claimable(cx, LIMIT_3, "after the next", &other, &["d"]).await?;
     Ok(())
 }
@@ -357,13 +358,13 @@ pub(crate) async fn lowering_revokes_nothing(cx: &mut Context) -> Result<(), Sto
     for run in &runs {
         cx.check(LIMIT_5, "the renew of a run", worker.renew(run).await?, HELD);
     }
-    for run in &runs[..2] {
+    for run in runs.iter().take(2) {
         applied(worker.succeed(run).await?)?;
         claimable(cx, LIMIT_5, "while as many run as may", &other, &[]).await?;
     }
     set(&other, 3).await?;
     claimable(cx, LIMIT_5, "of three again", &other, &["d", "e"]).await?;
-    applied(worker.succeed(&runs[2]).await?)?;
+    applied(worker.succeed(demand::nth(&runs, 2)?).await?)?;
     claimable(cx, LIMIT_5, "after the last of the first", &other, &["f"]).await?;
     Ok(())
 }

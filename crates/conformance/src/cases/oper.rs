@@ -14,6 +14,7 @@ use leasehold_core::{
 
 use crate::actor::{Actor, applied};
 use crate::context::{Context, Stop};
+use crate::demand;
 use crate::staged::{Met, Staged, act, after, clear, finished, ids, list, purge_all, stale};
 
 const HOUR: Duration = Duration::from_secs(60 * 60);
@@ -290,7 +291,7 @@ pub(crate) async fn edit_steers_the_next_claim(cx: &mut Context) -> Result<(), S
     }
     let granted = worker.claim(3).await?.leases;
     cx.check(OPER_5, "what is claimed", ids(&granted), ["second", "first"]);
-    let payload = granted[0].payload.as_bytes();
+    let payload = demand::nth(&granted, 0)?.payload.as_bytes();
     cx.check(OPER_5, "the payload that is granted", payload, &b"edited"[..]);
     cx.shift(60 * 60 * 1_000).await?;
     let granted = worker.claim(3).await?.leases;

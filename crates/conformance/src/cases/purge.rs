@@ -11,6 +11,7 @@ use leasehold_core::{
 
 use crate::actor::{Actor, applied, success};
 use crate::context::{Context, Stop};
+use crate::demand;
 use crate::staged::{Met, Staged, list, purge_all, stale};
 
 const HOUR_MS: i64 = 60 * 60 * 1_000;
@@ -312,7 +313,8 @@ pub(crate) async fn next_task_owes_the_old_nothing(cx: &mut Context) -> Result<(
         Staged::bring(cx, &worker, Actor::task("t").with_retention(keep), Met::Lapsed).await?;
     applied(worker.act(&scene.task, Intervention::Cancel).await?)?;
     worker.enqueue(Actor::task("t")).await?;
-    let run = worker.run_one().await?;
+    let claimed = worker.claim(1).await?;
+    let run = demand::lease(cx, PURGE_2, "a claim of the next task", claimed)?;
     let now = worker.get("t").await?;
     let old = scene.run.ok_or_else(|| Stop::because("a scene without its run"))?;
     let verdict = worker.succeed(&old).await?;

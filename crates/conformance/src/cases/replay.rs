@@ -11,6 +11,7 @@ use leasehold_core::{
 
 use crate::actor::{Actor, applied, failure};
 use crate::context::{Context, Stop};
+use crate::demand;
 use crate::staged::{ids, purge_all};
 
 const HOUR_MS: i64 = 60 * 60 * 1_000;
@@ -110,7 +111,7 @@ pub(crate) async fn returns_only_the_rest(cx: &mut Context) -> Result<(), Stop> 
     cx.shift(10_000).await?;
     let lapsed = other.rescue(9).await?.leases;
     cx.check(CLAIM_9, "what has lapsed", ids(&lapsed), ["lapsed", "taken"]);
-    applied(other.give_back(&lapsed[1]).await?)?;
+    applied(other.give_back(demand::nth(&lapsed, 1)?).await?)?;
     other.run_one().await?;
     let before = tasks(&worker, &["failed", "lapsed", "taken", "held", "renewed"]).await?;
     let rest = claim(&worker, 7, 1).await?.leases;
@@ -213,8 +214,8 @@ pub(crate) async fn rescue_claims_repeat(cx: &mut Context) -> Result<(), Stop> {
     let want = aged(&first.leases, Duration::from_secs(25));
     cx.check(CLAIM_9, "a repeat", again.leases, want);
     untouched(cx, "after the repeat", &worker, &before).await?;
-    applied(other.give_back(&first.leases[0]).await?)?;
-    applied(worker.succeed(&runs[1]).await?)?;
+    applied(other.give_back(demand::nth(&first.leases, 0)?).await?)?;
+    applied(worker.succeed(demand::nth(&runs, 1)?).await?)?;
     let again = rescue(3, 1).await?;
     cx.check(CLAIM_9, "a repeat after both have ended", again.leases, Vec::new());
     let next = rescue(3, 2).await?;
@@ -294,7 +295,7 @@ pub(crate) async fn kept_for_an_hour_at_least(cx: &mut Context) -> Result<(), St
     untouched(cx, "after the hour", &worker, &before).await?;
     let next = claim(&worker, 1, 4).await?;
     cx.check(CLAIM_9, "the next claim", ids(&next.leases), ["b"]);
-    applied(worker.end(&next.leases[0], failure()).await?)?;
+    applied(worker.end(demand::nth(&next.leases, 0)?, failure()).await?)?;
     Ok(())
 }
 

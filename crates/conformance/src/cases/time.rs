@@ -15,6 +15,7 @@ use leasehold_core::{
 
 use crate::actor::{Actor, applied, success};
 use crate::context::{Context, Stop};
+use crate::demand;
 
 const HOUR: Duration = Duration::from_secs(60 * 60);
 const HOUR_MS: i64 = 3_600_000;
@@ -31,7 +32,7 @@ pub(crate) async fn only_the_stores_clock_counts(cx: &mut Context) -> Result<(),
         cx.check(TIME_1, "a due time", task.due, hours(1));
         cx.check(TIME_1, "a claim before it", worker.claim(1).await?.leases, []);
         cx.shift(HOUR_MS).await?;
-        let run = worker.run_one().await?;
+        let run = demand::lease(cx, TIME_1, "a claim at it", worker.claim(1).await?)?;
         let until = worker.get(id).await?.until;
         cx.check(TIME_1, "the end of a lease", until, Some(hours(1).after(Actor::TTL)));
         applied(worker.end(&run, Outcome::Snoozed(2 * HOUR)).await?)?;
@@ -57,6 +58,8 @@ pub(crate) async fn only_the_stores_clock_counts(cx: &mut Context) -> Result<(),
 
 pub(crate) async fn due_is_exact(cx: &mut Context) -> Result<(), Stop> {
     let worker = cx.actor("worker").await?;
+    // Within a second, so that a clock of whole seconds shows.
+    cx.shift(337).await?;
     worker.enqueue(Actor::task("first")).await?;
     let at = worker.get("first").await?.enqueued_at.after(Duration::from_secs(1));
     worker.enqueue(Actor::task("at").with_due(Due::At(at))).await?;
@@ -94,6 +97,7 @@ pub(crate) async fn due_is_exact(cx: &mut Context) -> Result<(), Stop> {
 pub(crate) async fn lapse_is_exact(cx: &mut Context) -> Result<(), Stop> {
     let worker = cx.actor("worker").await?;
     let rescuer = cx.actor("rescuer").await?;
+    cx.shift(337).await?;
     worker.enqueue(Actor::task("kept")).await?;
     worker.enqueue(Actor::task("lost")).await?;
     let (kept, lost) = (worker.run_one().await?, worker.run_one().await?);

@@ -13,6 +13,7 @@ use leasehold_core::{
 
 use crate::actor::{Actor, applied, failure, success};
 use crate::context::{Context, Stop};
+use crate::demand;
 use crate::staged::{Met, Staged, act, clear, finished, ids, outcomes, purge_all, stale};
 
 fn keyed(id: &str) -> NewTask {
@@ -126,14 +127,18 @@ pub(crate) async fn kept_by_what_goes_on(cx: &mut Context) -> Result<(), Stop> {
         if state != State::Waiting {
             continue;
         }
-        applied(worker.end(&worker.run_one().await?, outcome.clone()).await?)?;
+        let run = worker.run_one().await?;
+        held_by(cx, UNIQ_3, "beside a run", &worker, "t").await?;
+        applied(worker.end(&run, outcome.clone()).await?)?;
         cx.check(UNIQ_5, "its state", worker.get("t").await?.state, State::Waiting);
         held_by(cx, UNIQ_5, &format!("after {outcome:?}"), &worker, "t").await?;
         cx.shift(600_000).await?;
     }
     worker.run_one().await?;
     cx.shift(Actor::TTL_MS).await?;
-    applied(worker.give_back(&worker.rescue_one().await?).await?)?;
+    let rescue = worker.rescue_one().await?;
+    held_by(cx, UNIQ_3, "beside a rescue", &worker, "t").await?;
+    applied(worker.give_back(&rescue).await?)?;
     held_by(cx, UNIQ_5, "after a rescue", &worker, "t").await?;
     let edit = Edit::default().with_payload(Vec::new());
     for act in [Intervention::Edit(edit), Intervention::Requeue(OnLeased::Refuse)] {
@@ -431,7 +436,8 @@ pub(crate) async fn redrive_takes_the_key_again(cx: &mut Context) -> Result<(), 
         let scene = Staged::bring(cx, &worker, kept(&id), met).await?;
         for round in 0..2 {
             let seen = worker.get(&id).await?;
-            applied(worker.act(&seen, Intervention::Redrive).await?)?;
+            let verdict = worker.act(&seen, Intervention::Redrive).await?;
+            demand::applied(cx, UNIQ_4, &format!("a redrive of {id}"), verdict)?;
             held_by(cx, UNIQ_4, &format!("in round {round}"), &worker, &id).await?;
             let run = worker.run_one().await?;
             let message = "no".to_owned();

@@ -19,6 +19,7 @@ use leasehold_core::{
 
 use crate::actor::{Actor, applied, success};
 use crate::context::{Context, Stop};
+use crate::demand;
 
 pub(crate) use apart::{a_name_in_two_queues_is_two_tasks, what_left_a_queue_left_no_other};
 
@@ -73,8 +74,11 @@ pub(crate) async fn empty_batches_do_nothing(cx: &mut Context) -> Result<(), Sto
         let replies = backend.enqueue(Enqueue::new(queue, Vec::new())).await?;
         cx.check(GEN_2, "the replies to no enqueue", replies, []);
     }
-    cx.check(GEN_2, "the replies to no renew", backend.renew(Renew::new(vec![])).await?.len(), 0);
-    let replies = backend.commit(Commit::new(vec![])).await?;
+    let renewed = backend.renew(Renew::new(vec![])).await;
+    let replies = demand::answered(cx, GEN_2, "a call of no renew", renewed)?;
+    cx.check(GEN_2, "the replies to no renew", replies.len(), 0);
+    let committed = backend.commit(Commit::new(vec![])).await;
+    let replies = demand::answered(cx, GEN_2, "a call of no commit", committed)?;
     cx.check(GEN_2, "the replies to no commit", replies.len(), 0);
     cx.check_untouched(GEN_2, "a task beside empty batches", &user, &before).await?;
     cx.check(GEN_2, "the queues", queues(&user).await?, [Context::QUEUE]);
@@ -93,7 +97,8 @@ pub(crate) async fn an_invalid_item_hurts_no_other(cx: &mut Context) -> Result<(
     let blink = Duration::from_millis(1);
     let items = [(&a, MINUTE), (&b, blink), (&c, Actor::TTL), (&d, MINUTE)];
     let items = items.map(|(lease, ttl)| RenewItem::new(lease.guard(), ttl)).into();
-    let replies = kinds(backend.renew(Renew::new(items)).await?);
+    let renewed = backend.renew(Renew::new(items)).await;
+    let replies = kinds(demand::answered(cx, GEN_2, "renews, one of them invalid", renewed)?);
     let held = |ttl_left| Ok(RenewVerdict::Held { ttl_left });
     let want = [held(MINUTE), Err(ErrorKind::Invalid), held(Actor::TTL), held(MINUTE)];
     cx.check(RENEW_5, "the replies to renews, one of them invalid", replies, want);
@@ -106,7 +111,8 @@ pub(crate) async fn an_invalid_item_hurts_no_other(cx: &mut Context) -> Result<(
     let done = |lease| decide::run(lease, success(), 1);
     let items = [(&a, done(&a)), (&b, senseless), (&c, unfit), (&d, done(&d))];
     let items = items.map(|(lease, change)| CommitItem::new(lease.guard(), change)).into();
-    let replies = backend.commit(Commit::new(items)).await?;
+    let committed = backend.commit(Commit::new(items)).await;
+    let replies = demand::answered(cx, GEN_2, "commits, two of them invalid", committed)?;
     let words: Vec<_> = replies.iter().map(word).collect();
     let want = ["applied", "invalid", "invalid", "applied"];
     cx.check(COMMIT_3, "the replies to commits, two of them invalid", words, want);
@@ -317,7 +323,8 @@ pub(crate) async fn verbs_can_be_repeated(cx: &mut Context) -> Result<(), Stop> 
     let held = RenewVerdict::Held { ttl_left: Actor::TTL };
     cx.check(GEN_4, "a renew", user.renew(&run).await?, held.clone());
     let before = user.get("t").await?;
-    cx.check(GEN_4, "a renew repeated", user.renew(&run).await?, held);
+    let again = demand::answered(cx, GEN_4, "a renew repeated", user.renew(&run).await)?;
+    cx.check(GEN_4, "a renew repeated", again, held);
     cx.check_untouched(GEN_4, "the task of a repeated renew", &user, &before).await?;
 
     let item = CommitItem::new(run.guard(), decide::run(&run, success(), 1));

@@ -18,12 +18,14 @@ use leasehold_core::{
 
 use crate::sin::Sin;
 
-/// A store whose every call goes through the model.
+/// One handle of a store whose every call goes through the model.
+#[derive(Clone)]
 pub struct Evil {
-    pub capabilities: Capabilities,
+    capabilities: Capabilities,
     clock: Clock,
     sin: Arc<dyn Sin>,
-    store: Mutex<Store>,
+    store: Arc<Mutex<Store>>,
+    by: usize,
 }
 
 /// What it holds.
@@ -38,7 +40,12 @@ impl Evil {
     pub fn new(clock: Clock, features: Features, sin: Arc<dyn Sin>) -> Self {
         let durability = Durability::new(false, false, Failover::Single);
         let capabilities = Capabilities::new("evil", features, durability);
-        Self { capabilities, clock, sin, store: Mutex::default() }
+        Self { capabilities, clock, sin, store: Arc::default(), by: 0 }
+    }
+
+    /// The handle with this number on the same store.
+    pub fn handle(&self, by: usize) -> Self {
+        Self { by, ..self.clone() }
     }
 
     pub fn locked(&self) -> (MutexGuard<'_, Store>, Timestamp) {
@@ -46,27 +53,45 @@ impl Evil {
         (store, self.sin.now(self.clock.now()))
     }
 
-    /// One step on one queue.
-    fn step(&self, queue: &str, mut op: Op) -> Result<Reply, Error> {
-        let (mut store, now) = self.locked();
+    /// One step on one queue, or the two that a torn store makes of it.
+    async fn step(&self, queue: &str, op: Op) -> Result<Reply, Error> {
         let queue = self.sin.queue(queue);
-        let makes = matches!(&op, Op::Enqueue(_) | Op::Configure(_));
-        if !makes && !store.queues.contains_key(&queue) {
-            return Ok(of_nothing(&op));
+        if self.tears(&queue, &op) {
+            tokio::task::yield_now().await;
         }
-        let new = || Model::new(queue.clone(), self.capabilities.clone(), now);
-        let mut model = store.queues.get(&queue).cloned().unwrap_or_else(new);
+        Ok(self.whole(&queue, op))
+    }
+
+    fn tears(&self, queue: &str, op: &Op) -> bool {
+        let (mut store, now) = self.locked();
+        let store = &mut *store;
+        let Some(model) = store.queues.get_mut(queue) else { return false };
+        model.now = now;
+        self.sin.torn(model, op)
+    }
+
+    fn whole(&self, queue: &str, mut op: Op) -> Reply {
+        let (mut store, now) = self.locked();
+        let makes = matches!(&op, Op::Enqueue(_) | Op::Configure(_));
+        if !makes && !store.queues.contains_key(queue) {
+            return of_nothing(&op);
+        }
+        let is_new = !store.queues.contains_key(queue);
+        let new = || Model::new(queue, self.capabilities.clone(), now);
+        let mut model = store.queues.remove(queue).unwrap_or_else(new);
         model.now = now;
         // The source is shared: what another queue has drawn is drawn. No task has this id.
         model.fences.insert(String::new(), Fence::new(store.fence));
-        self.sin.before(&mut model, &mut op);
+        self.sin.before(self.by, &mut model, &mut op);
         let (mut next, mut reply) = predict_by(self.sin.rules(), &model, &op);
+        // A refused call makes no queue.
+        let refused = matches!(reply, Reply::Refused(_));
         self.sin.after(&model, &mut next, &op, &mut reply);
         store.fence = next.fence_max().value();
-        if !matches!(reply, Reply::Refused(_)) || store.queues.contains_key(&queue) {
-            store.queues.insert(queue, next);
+        if !refused || !is_new {
+            store.queues.insert(queue.to_owned(), next);
         }
-        Ok(reply)
+        reply
     }
 }
 
@@ -104,49 +129,59 @@ macro_rules! expect {
 #[async_trait]
 impl Backend for Evil {
     fn capabilities(&self) -> Capabilities {
-        self.capabilities.clone()
+        let mut told = self.capabilities.clone();
+        self.sin.capabilities(&mut told);
+        told
     }
 
     async fn enqueue(&self, request: Enqueue) -> Result<Vec<EnqueueVerdict>, Error> {
-        self.sin.admit(admit(&self.capabilities, &request))?;
+        self.sin.admit("enqueue", admit(&self.capabilities, &request))?;
         if request.tasks.is_empty() {
             return Ok(Vec::new());
         }
-        expect!(self.step(&request.queue, Op::Enqueue(request.tasks))?, Enqueued)
+        expect!(self.step(&request.queue, Op::Enqueue(request.tasks)).await?, Enqueued)
     }
 
     async fn claim(&self, request: Claim) -> Result<Claimed, Error> {
-        self.sin.admit(admit(&self.capabilities, &request))?;
-        expect!(self.step(&request.queue.clone(), Op::Claim(request))?, Claimed)
+        self.sin.admit("claim", admit(&self.capabilities, &request))?;
+        expect!(self.step(&request.queue.clone(), Op::Claim(request)).await?, Claimed)
     }
 
     async fn renew(&self, request: Renew) -> Result<Vec<Result<RenewVerdict, Error>>, Error> {
-        self.sin.admit(admit(&self.capabilities, &request))?;
-        let items = request.items.into_iter().map(|item| {
-            item.check(&self.capabilities.bounds)?;
+        self.sin.admit("renew", admit(&self.capabilities, &request))?;
+        let mut answers = Vec::new();
+        for item in request.items {
             let queue = item.guard.task.queue.clone();
-            expect!(self.step(&queue, Op::Renew(item))?, Renewed)
-        });
-        Ok(items.collect())
+            answers.push(match item.check(&self.capabilities.bounds) {
+                Ok(()) => self.step(&queue, Op::Renew(item)).await,
+                Err(error) => Err(error),
+            });
+        }
+        let answers = self.sin.batch(answers)?.into_iter();
+        Ok(answers.map(|answer| expect!(answer?, Renewed)).collect())
     }
 
     async fn commit(&self, request: Commit) -> Result<Vec<Result<CommitVerdict, Error>>, Error> {
-        self.sin.admit(admit(&self.capabilities, &request))?;
-        let items = request.items.into_iter().map(|item| {
-            item.check(&self.capabilities)?;
+        self.sin.admit("commit", admit(&self.capabilities, &request))?;
+        let mut answers = Vec::new();
+        for item in request.items {
             let queue = item.guard.task.queue.clone();
-            expect!(self.step(&queue, Op::Commit(item))?, Committed)
-        });
-        Ok(items.collect())
+            answers.push(match item.check(&self.capabilities) {
+                Ok(()) => self.step(&queue, Op::Commit(item)).await,
+                Err(error) => Err(error),
+            });
+        }
+        let answers = self.sin.batch(answers)?.into_iter();
+        Ok(answers.map(|answer| expect!(answer?, Committed)).collect())
     }
 
     async fn get(&self, request: Get) -> Result<Found, Error> {
-        self.sin.admit(admit(&self.capabilities, &request))?;
-        expect!(self.step(&request.task.queue, Op::Get(request.task.id))?, Found)
+        self.sin.admit("get", admit(&self.capabilities, &request))?;
+        expect!(self.step(&request.task.queue, Op::Get(request.task.id)).await?, Found)
     }
 
     async fn list(&self, request: List) -> Result<Page, Error> {
-        self.sin.admit(admit(&self.capabilities, &request))?;
+        self.sin.admit("list", admit(&self.capabilities, &request))?;
         let after: u64 = match &request.after {
             None => 0,
             Some(cursor) => {
@@ -166,16 +201,18 @@ impl Backend for Evil {
         found.truncate(request.max);
         let last = found.last().filter(|_| more);
         let next = last.map(|kept| Cursor::new(kept.seq.to_string()));
-        Ok(Page::new(found.into_iter().map(|kept| kept.task.clone()).collect(), next))
+        let mut page = Page::new(found.into_iter().map(|kept| kept.task.clone()).collect(), next);
+        self.sin.listed(model, &request, now, &mut page);
+        Ok(page)
     }
 
     async fn counts(&self, request: Count) -> Result<Counts, Error> {
-        self.sin.admit(admit(&self.capabilities, &request))?;
-        expect!(self.step(&request.queue, Op::Count)?, Counted)
+        self.sin.admit("counts", admit(&self.capabilities, &request))?;
+        expect!(self.step(&request.queue, Op::Count).await?, Counted)
     }
 
     async fn queues(&self, request: Queues) -> Result<QueuePage, Error> {
-        self.sin.admit(admit(&self.capabilities, &request))?;
+        self.sin.admit("queues", admit(&self.capabilities, &request))?;
         let (store, _) = self.locked();
         let after = request.after.as_ref().map(Cursor::as_str);
         let rest = store
@@ -184,6 +221,7 @@ impl Backend for Evil {
             .filter(|(name, _)| after.is_none_or(|after| *name.as_str() > *after));
         let mut page: Vec<_> =
             rest.map(|(name, model)| QueueInfo::new(name, model.settings.clone())).collect();
+        self.sin.queues(&mut page);
         let more = page.len() > request.max;
         page.truncate(request.max);
         let last = page.last().filter(|_| more);
@@ -192,13 +230,13 @@ impl Backend for Evil {
     }
 
     async fn configure(&self, request: Configure) -> Result<QueueSettings, Error> {
-        self.sin.admit(admit(&self.capabilities, &request))?;
-        expect!(self.step(&request.queue.clone(), Op::Configure(request))?, Configured)
+        self.sin.admit("configure", admit(&self.capabilities, &request))?;
+        expect!(self.step(&request.queue.clone(), Op::Configure(request)).await?, Configured)
     }
 
     async fn purge(&self, request: Purge) -> Result<Purged, Error> {
-        self.sin.admit(admit(&self.capabilities, &request))?;
-        let tasks = expect!(self.step(&request.queue, Op::Purge(request.max))?, Purged)?;
+        self.sin.admit("purge", admit(&self.capabilities, &request))?;
+        let tasks = expect!(self.step(&request.queue, Op::Purge(request.max)).await?, Purged)?;
         Ok(Purged::new(tasks, tasks == request.max))
     }
 

@@ -1,6 +1,7 @@
 //! The suite's harness for a store with one fault.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use leasehold_conformance::{
@@ -26,20 +27,24 @@ impl Harness for Exam {
         let hand = ManualClock::default();
         let clock = case.needs.clock.of(&hand);
         let store = Evil::new(clock, self.features, (self.sin)());
-        Ok(Box::new(EvilWorld { store: Arc::new(store), hand }))
+        Ok(Box::new(EvilWorld { store, hand, handles: AtomicUsize::new(0) }))
     }
 }
 
 struct EvilWorld {
-    store: Arc<Evil>,
+    store: Evil,
     hand: ManualClock,
+    handles: AtomicUsize,
 }
 
 #[async_trait]
 impl World for EvilWorld {
     async fn open(&self, link: Link) -> Result<Arc<dyn Backend>, HarnessError> {
         match link {
-            Link::Direct => Ok(self.store.clone()),
+            Link::Direct => {
+                let by = self.handles.fetch_add(1, Ordering::Relaxed);
+                Ok(Arc::new(self.store.handle(by)))
+            }
             other => Err(format!("there is no {other:?} link to memory").into()),
         }
     }

@@ -1,0 +1,57 @@
+//! What no store behind one lock can do, told rather than faked.
+
+/// A fault, why no store of this exam has it, and what looks for it instead.
+pub struct Elsewhere {
+    pub what: &'static str,
+    pub why: &'static str,
+    pub covered_by: &'static str,
+}
+
+/// Faults of stores that need more than one lock, or less than this contract asks.
+pub const NOT_HERE: &[Elsewhere] = &[
+    Elsewhere {
+        what: "a guard that is read in one statement and written by in another",
+        why: "each step holds the one lock, so that no other call comes in between",
+        covered_by: "guard lines taken away in the SQL backends' tests; lanes",
+    },
+    Elsewhere {
+        what: "a fence that is drawn, or a clock that is read, before the lock is held",
+        why: "there is no wait for the lock that could lie in between (LH-FENCE-6, LH-TIME-2)",
+        covered_by: "UNTESTED tells both: they need a lock that somebody holds",
+    },
+    Elsewhere {
+        what: "a renew that waits for a foreign lock",
+        why: "there is no foreign transaction that could hold one (LH-RENEW-7)",
+        covered_by: "UNTESTED tells it",
+    },
+    Elsewhere {
+        what: "a fence counter, a setting or a confirmed effect that a restart loses",
+        why: "a model that is started anew is another model (LH-GEN-3, LH-FENCE-7)",
+        covered_by: "each backend's own tests of a restart",
+    },
+    Elsewhere {
+        what: "a request that is written half, a reply that is lost on its way",
+        why: "there is no connection between the cases and the store",
+        covered_by: "the gate; dropped futures stand in for both here",
+    },
+    Elsewhere {
+        what: "a record that is gone with its index left over, or the other way",
+        why: "the model searches and has no index (LH-LAPSE-8)",
+        covered_by: "the residue that each backend's harness tells after every case",
+    },
+    Elsewhere {
+        what: "slots named by the task, with everything else right",
+        why: "as only the holder's applied commit frees one, no call shows the name",
+        covered_by: "\"slots by task\", where a stale commit frees it as well",
+    },
+    Elsewhere {
+        what: "a budget that is written from what the decider had read",
+        why: "behind a whole guard the two are equal",
+        covered_by: "\"a stale rescue spends a rescue\" and \"rescuer commits by id\"",
+    },
+    Elsewhere {
+        what: "an empty claim that is recorded",
+        why: "LH-CLAIM-9 allows it: nothing need be recorded, and it may be",
+        covered_by: "replay/empty_claim_may_grant_later takes either",
+    },
+];
