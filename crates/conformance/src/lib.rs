@@ -26,6 +26,7 @@ mod staged;
 mod table;
 mod trace;
 mod untested;
+pub mod vectors;
 mod verdict;
 
 pub use async_trait::async_trait;

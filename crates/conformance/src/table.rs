@@ -420,6 +420,9 @@ macro_rules! __cases {
                 redrive_and_late_success [LATE_1, DEAD_5, COMMIT_4] ORDERS UNIQUE;
                 four_actors [LAPSE_3, LATE_1, OPER_2, COMMIT_7] ORDERS;
             }
+            model {
+                golden_vectors [GEN_1] MODEL;
+            }
         }
     };
 }

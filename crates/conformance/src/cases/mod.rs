@@ -16,6 +16,7 @@ pub mod late;
 pub mod limit;
 pub mod meta;
 pub mod mode;
+pub mod model;
 pub mod obs;
 pub mod oper;
 pub mod orders;

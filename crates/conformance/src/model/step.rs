@@ -52,7 +52,7 @@ pub fn step(model: &Model, op: &Op, reply: &Reply) -> Result<Model, Box<Breach>>
     if agree(op, &want, reply) {
         return Ok(next);
     }
-    let clause = clause_of(op, &want, reply);
+    let clause = if repeats(model, op) { clause::CLAIM_9 } else { clause_of(op, &want, reply) };
     let what = format!("the answer to {}", op.name());
     let (got, want) = (format!("{reply:?}"), format!("{want:?}"));
     Err(Box::new(Breach { clause, what, got, want }))
@@ -138,6 +138,13 @@ fn claims_agree(max: usize, want: &Claimed, got: &Claimed) -> bool {
     more && want.leases == got.leases && want.superseded == got.superseded
 }
 
+/// Whether `op` is a claim that the queue has recorded, or one before it.
+fn repeats(model: &Model, op: &Op) -> bool {
+    let Op::Claim(claim) = op else { return false };
+    let recorded = claim.ticket.and_then(|t| Some((t.seq, model.claims.get(&t.claimer)?.seq)));
+    recorded.is_some_and(|(seq, newest)| seq <= newest)
+}
+
 /// The clause that a wrong answer breaks.
 fn clause_of(op: &Op, want: &Reply, got: &Reply) -> Clause {
     match (op, want, got) {
@@ -184,7 +191,7 @@ fn claim_clause(claim: &leasehold_core::Claim, want: &Claimed, got: &Claimed) ->
     };
     let (wanted, granted) = (ids(want), ids(got));
     match claim.purpose {
-        _ if claim.ticket.is_some() && want.superseded != got.superseded => clause::CLAIM_9,
+        _ if want.superseded != got.superseded => clause::CLAIM_9,
         _ if granted.len() > claim.max => clause::CLAIM_4,
         Purpose::Run if wanted == granted && want.leases != got.leases => clause::CLAIM_5,
         Purpose::Rescue if wanted == granted && want.leases != got.leases => clause::LAPSE_2,
