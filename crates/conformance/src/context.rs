@@ -60,6 +60,15 @@ impl Stop {
         Self(Why::Stopped(why.into()))
     }
 
+    /// The same with more words behind the reason.
+    pub(crate) fn and(self, more: &str) -> Self {
+        Self(match self.0 {
+            Why::Stopped(why) => Why::Stopped(why + more),
+            Why::Incomplete(why) => Why::Incomplete(why + more),
+            Why::Vacuous(why) => Why::Vacuous(why + more),
+        })
+    }
+
     /// Ends a case that has proved nothing, as when the fault that it needs never came about.
     #[must_use]
     pub fn vacuous(why: impl Into<String>) -> Self {
@@ -245,9 +254,14 @@ impl Context {
         Ok(())
     }
 
+    /// Whatever the store holds that no task explains.
+    pub(crate) async fn residue(&self) -> Result<Vec<String>, Stop> {
+        Ok(self.world.residue().await?)
+    }
+
     /// Reports a fault for whatever the store holds that no task explains.
     pub(crate) async fn check_residue(&mut self) -> Result<(), Stop> {
-        let left = self.world.residue().await?;
+        let left = self.residue().await?;
         if !left.is_empty() {
             let want = "nothing that no task explains".to_owned();
             self.fault(LAPSE_8, "what is left in the store", left.join("\n"), want);

@@ -22,6 +22,16 @@ impl Random {
         usize::try_from(wide).unwrap_or(0)
     }
 
+    /// True in `percent` of all calls.
+    pub fn chance(&mut self, percent: usize) -> bool {
+        self.below(100) < percent
+    }
+
+    /// One of `of`, which is not empty.
+    pub fn pick<T: Clone>(&mut self, of: &[T]) -> T {
+        of[self.below(of.len())].clone()
+    }
+
     /// The same things in an order by chance.
     pub fn shuffled<T: Clone>(&mut self, of: &[T]) -> Vec<T> {
         let mut all = of.to_vec();

@@ -422,6 +422,10 @@ macro_rules! __cases {
             }
             model {
                 golden_vectors [GEN_1] MODEL;
+                sequential_histories [GEN_1, READ_1, READ_4, CTL_1, BUDGET_2] MODEL;
+            }
+            lanes {
+                histories_are_linearizable [GEN_1, CLAIM_2, CLAIM_4, FENCE_3, READ_1] MODEL;
             }
         }
     };

@@ -4,7 +4,7 @@
 pub const UNTESTED: &[(&str, &str)] = &[
     ("LH-GEN-3", "not proved yet but for a killed process: needs a crash of the store's host"),
     ("LH-TIME-2", "not proved yet: needs a lock that somebody holds across a deadline"),
-    ("LH-FENCE-6", "not proved yet: shows only when two calls overlap inside the store"),
+    ("LH-FENCE-6", "not proved by itself: the lanes see fences that come out of order, by chance"),
     ("LH-FENCE-7", "needs a store that has lost data: a backend that can lose it tests it itself"),
     (
         "LH-RENEW-7",
@@ -15,7 +15,11 @@ pub const UNTESTED: &[(&str, &str)] = &[
 
 /// Clauses that cases prove in part: id and what is missing.
 pub const PARTLY: &[(&str, &str)] = &[
-    ("LH-GEN-1", "vectors are short histories by one caller; random ones and lanes are to come"),
+    (
+        "LH-GEN-1",
+        "random histories of one caller, and of three at once whose overlaps are by chance; a \
+         passed history proves nothing about another",
+    ),
     (
         "LH-CLAIM-12",
         "cases prove that nothing is hidden; what it costs is proved by plans: the \

@@ -186,7 +186,7 @@ async fn others(user: &Actor, lease: &Lease, polls: usize) -> Result<bool, Stop>
 
 /// Polls `call` as often as that, each time when it asks to be polled, then drops it; its
 /// reply, if it had come by then.
-async fn polled<T>(polls: usize, call: impl Future<Output = T>) -> Option<T> {
+pub(crate) async fn polled<T>(polls: usize, call: impl Future<Output = T>) -> Option<T> {
     let mut call = pin!(call);
     let mut left = polls;
     poll_fn(|context| {

@@ -11,6 +11,7 @@ pub mod fence;
 pub mod follow;
 pub mod give;
 pub mod held;
+pub mod lanes;
 pub mod lapse;
 pub mod late;
 pub mod limit;

@@ -12,10 +12,12 @@ mod op;
 mod play;
 mod queue;
 mod rules;
+mod single;
 mod step;
 
 pub use op::{Op, Reply};
 pub use play::Choices;
 pub use queue::{Grant, Kept, Model, Recorded};
 pub use rules::{Admission, Contract, Draw, Extended, Rules};
+pub use single::{grant, grantable, standing};
 pub use step::{Breach, predict, predict_by, step};

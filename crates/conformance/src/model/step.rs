@@ -49,10 +49,11 @@ pub fn step(model: &Model, op: &Op, reply: &Reply) -> Result<Model, Box<Breach>>
         let (got, want) = (format!("{reply:?}"), "a greater fence".to_owned());
         return Err(Box::new(Breach { clause, what, got, want }));
     }
-    if agree(op, &want, reply) {
+    let repeat = repeats(model, op);
+    if agree(op, repeat, &want, reply) {
         return Ok(next);
     }
-    let clause = if repeats(model, op) { clause::CLAIM_9 } else { clause_of(op, &want, reply) };
+    let clause = if repeat { clause::CLAIM_9 } else { clause_of(op, &want, reply) };
     let what = format!("the answer to {}", op.name());
     let (got, want) = (format!("{reply:?}"), format!("{want:?}"));
     Err(Box::new(Breach { clause, what, got, want }))
@@ -113,8 +114,24 @@ fn chosen(op: &Op, reply: &Reply) -> Choices {
     choices
 }
 
-fn agree(op: &Op, want: &Reply, got: &Reply) -> bool {
+/// Whether `op` is a claim that the queue has recorded, or one before it.
+fn repeats(model: &Model, op: &Op) -> bool {
+    let Op::Claim(claim) = op else { return false };
+    let recorded = claim.ticket.and_then(|t| Some((t.seq, model.claims.get(&t.claimer)?.seq)));
+    recorded.is_some_and(|(seq, newest)| seq <= newest)
+}
+
+fn agree(op: &Op, repeat: bool, want: &Reply, got: &Reply) -> bool {
     match (op, want, got) {
+        // What a repeat still holds it tells in any order.
+        (Op::Claim(claim), Reply::Claimed(want), Reply::Claimed(got)) if repeat => {
+            let sorted = |claimed: &Claimed| {
+                let mut claimed = claimed.clone();
+                claimed.leases.sort_by(|a, b| a.task_ref.cmp(&b.task_ref));
+                claimed
+            };
+            claims_agree(claim.max, &sorted(want), &sorted(got))
+        }
         (Op::Claim(claim), Reply::Claimed(want), Reply::Claimed(got)) => {
             claims_agree(claim.max, want, got)
         }
@@ -136,13 +153,6 @@ fn claims_agree(max: usize, want: &Claimed, got: &Claimed) -> bool {
     let short = got.leases.len() < max;
     let more = !short || got.more || !want.more;
     more && want.leases == got.leases && want.superseded == got.superseded
-}
-
-/// Whether `op` is a claim that the queue has recorded, or one before it.
-fn repeats(model: &Model, op: &Op) -> bool {
-    let Op::Claim(claim) = op else { return false };
-    let recorded = claim.ticket.and_then(|t| Some((t.seq, model.claims.get(&t.claimer)?.seq)));
-    recorded.is_some_and(|(seq, newest)| seq <= newest)
 }
 
 /// The clause that a wrong answer breaks.

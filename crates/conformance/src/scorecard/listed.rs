@@ -1,0 +1,207 @@
+//! The cells that can be.
+
+use leasehold_core::Features;
+
+/// Features that it takes, operation, what is told, and of which preconditions.
+pub(super) type Row = (Features, &'static str, &'static str, &'static [&'static str]);
+
+const CORE: Features = Features::empty();
+const LIMITS: Features = Features::LIMITS;
+const UNIQUE: Features = Features::UNIQUE;
+const KINDS: Features = Features::KINDS;
+const REPLAY: Features = Features::REPLAY;
+const FOLLOW_UPS: Features = Features::FOLLOW_UPS;
+const FOLLOW_UPS_UNIQUE: Features = FOLLOW_UPS.union(UNIQUE);
+
+/// Every cell. An operation that was refused is told by its role, one that was applied by the
+/// change that it wrote.
+pub(super) const CELLS: &[Row] = &[
+    (CORE, "enqueue", "Enqueued", &["a new id", "an id that is forgotten"]),
+    (CORE, "enqueue", "Duplicate", &["an id in use", "an id that is remembered"]),
+    (LIMITS, "enqueue", "Invalid", &["a group without a number"]),
+    (UNIQUE, "enqueue", "Duplicate", &["a unique key in use"]),
+    (UNIQUE, "enqueue", "Enqueued", &["a unique key that is held"]),
+    (FOLLOW_UPS, "follow-up", "Enqueued", &["a new id", "an id that is forgotten"]),
+    (FOLLOW_UPS, "follow-up", "Duplicate", &["an id in use", "an id that is remembered"]),
+    (FOLLOW_UPS_UNIQUE, "follow-up", "Duplicate", &["a unique key in use"]),
+    (
+        CORE,
+        "claim run",
+        "granted",
+        &[
+            "a hold that is over",
+            "a new task",
+            "put back by a rescue",
+            "put back by an operator",
+            "put back by its run",
+        ],
+    ),
+    (CORE, "claim run", "nothing", &["a paused queue", "nothing is ready"]),
+    (KINDS, "claim run", "granted", &["of its kind"]),
+    (KINDS, "claim run", "nothing", &["other kinds only"]),
+    (LIMITS, "claim run", "nothing", &["full limits only"]),
+    (LIMITS, "claim run", "granted", &["under a limit"]),
+    (UNIQUE, "claim run", "granted", &["with a unique key"]),
+    (CORE, "claim rescue", "granted", &["a lapsed rescue", "a lapsed run", "a paused queue"]),
+    (CORE, "claim rescue", "nothing", &["nothing is ready"]),
+    (KINDS, "claim rescue", "granted", &["of its kind"]),
+    (KINDS, "claim rescue", "nothing", &["other kinds only"]),
+    (LIMITS, "claim rescue", "granted", &["under a limit"]),
+    (UNIQUE, "claim rescue", "granted", &["with a unique key"]),
+    (REPLAY, "claim again", "superseded", &["a later one came"]),
+    (REPLAY, "claim again", "told", &["all leases go on", "no lease goes on", "some leases go on"]),
+    (CORE, "renew", "Gone", &["a younger task", "left by another", "no task"]),
+    (CORE, "renew", "Cancelled", &["another decision counted"]),
+    (CORE, "renew", "Decided", &["another decision counted"]),
+    (CORE, "renew", "Revoked", &["another decision counted"]),
+    (
+        CORE,
+        "renew",
+        "Taken",
+        &[
+            "another decision since: finished",
+            "another decision since: waiting",
+            "another rescue",
+            "another run",
+            "buried by a rescue",
+            "put back by a rescue",
+            "rescue by another",
+        ],
+    ),
+    (CORE, "renew", "Lapsed", &["lapsed", "lapsed rescue"]),
+    (CORE, "renew", "Lost", &["left by this claim"]),
+    (CORE, "renew", "Held", &["rescuing", "running"]),
+    (CORE, "renew", "Invalid", &["too short"]),
+    (LIMITS, "renew", "Lapsed", &["its slot was swept"]),
+    (CORE, "success", "Invalid", &["a rescue's claim"]),
+    (CORE, "success", "Gone", &["a younger task", "no task"]),
+    (
+        CORE,
+        "success",
+        "Stale",
+        &[
+            "another decision counted",
+            "another decision since: finished",
+            "another decision since: waiting",
+            "another rescue",
+            "another run",
+            "left by another",
+            "left by this claim",
+        ],
+    ),
+    (
+        CORE,
+        "success",
+        "Applied late",
+        &["buried by a rescue", "put back by a rescue", "rescue by another"],
+    ),
+    (CORE, "success", "left", &["its task may leave"]),
+    (CORE, "success", "Applied overdue", &["lapsed"]),
+    (CORE, "success", "Replayed", &["left by this decision", "this decision counted"]),
+    (CORE, "success", "Applied", &["running"]),
+    (CORE, "failure", "Applied overdue", &["lapsed"]),
+    (CORE, "failure", "Applied", &["running"]),
+    (CORE, "give back", "Applied overdue", &["lapsed"]),
+    (CORE, "give back", "Applied", &["running"]),
+    (CORE, "last ending", "left", &["its task may leave"]),
+    (CORE, "last ending", "Applied overdue", &["lapsed"]),
+    (CORE, "last ending", "Applied", &["running"]),
+    (CORE, "another ending", "Invalid", &["a rescue's claim"]),
+    (CORE, "another ending", "Gone", &["a younger task", "no task"]),
+    (
+        CORE,
+        "another ending",
+        "Stale",
+        &[
+            "another decision counted",
+            "another decision since: finished",
+            "another decision since: waiting",
+            "another rescue",
+            "another run",
+            "buried by a rescue",
+            "left by another",
+            "left by this claim",
+            "put back by a rescue",
+            "rescue by another",
+        ],
+    ),
+    (CORE, "another ending", "Replayed", &["left by this decision", "this decision counted"]),
+    (CORE, "rescue that puts back", "Applied overdue", &["lapsed rescue"]),
+    (CORE, "rescue that puts back", "Applied", &["rescuing"]),
+    (CORE, "rescue that buries", "Applied overdue", &["lapsed rescue"]),
+    (CORE, "rescue that buries", "Applied", &["rescuing"]),
+    (CORE, "rescue", "Gone", &["a younger task", "no task"]),
+    (
+        CORE,
+        "rescue",
+        "Stale",
+        &[
+            "another decision counted",
+            "another decision since: finished",
+            "another decision since: waiting",
+            "another rescue",
+            "another run",
+            "left by another",
+            "left by this claim",
+        ],
+    ),
+    (CORE, "rescue", "Replayed", &["this decision counted"]),
+    (CORE, "cancel", "left", &["its task may leave"]),
+    (CORE, "cancel", "Applied", &["lapsed", "rescuing", "running", "waiting"]),
+    (CORE, "bury", "left", &["its task may leave"]),
+    (CORE, "bury", "Applied", &["lapsed", "rescuing", "running", "waiting"]),
+    (CORE, "requeue", "Applied", &["rescuing", "waiting"]),
+    (CORE, "revoke", "Applied", &["lapsed", "rescuing", "running", "waiting"]),
+    (CORE, "edit", "Applied", &["dead", "waiting"]),
+    (
+        CORE,
+        "delete",
+        "Applied",
+        &["cancelled", "dead", "lapsed", "rescuing", "running", "succeeded", "waiting"],
+    ),
+    (CORE, "delete", "left", &["its task may leave"]),
+    (CORE, "redrive", "Applied", &["cancelled", "dead", "succeeded"]),
+    (UNIQUE, "redrive", "Conflict", &["its unique key in use"]),
+    (CORE, "act of an operator", "Gone", &["a younger task", "no task"]),
+    (
+        CORE,
+        "act of an operator",
+        "Stale",
+        &[
+            "another decision counted",
+            "another decision since: finished",
+            "another decision since: waiting",
+            "another rescue",
+            "another run",
+            "left by another",
+            "left by this claim",
+        ],
+    ),
+    (CORE, "act of an operator", "Replayed", &["left by this decision", "this decision counted"]),
+    (
+        CORE,
+        "get",
+        "told",
+        &[
+            "cancelled",
+            "dead",
+            "no task",
+            "remembered",
+            "rescuing",
+            "running",
+            "succeeded",
+            "waiting",
+        ],
+    ),
+    (CORE, "purge", "nothing", &["nothing is over"]),
+    (CORE, "purge", "counted", &["something is over"]),
+    (CORE, "configure", "resumed", &["paused"]),
+    (CORE, "configure", "paused", &["running"]),
+];
+
+/// Cells that can be as well, but are too rare to be asked for: a dead letter of a rescue that
+/// leaves and is still remembered takes a day, a purge and a repeat in this order.
+pub(super) const RARE: &[Row] = &[
+    (CORE, "rescue", "Replayed", &["left by this decision"]),
+    (FOLLOW_UPS_UNIQUE, "follow-up", "Enqueued", &["a unique key that is held"]),
+];
