@@ -20,7 +20,7 @@ pub struct Exam {
 #[async_trait]
 impl Harness for Exam {
     fn profile(&self) -> Profile {
-        Profile::new("evil", self.features).with_orders(Orders::Some(20))
+        Profile::new("evil", self.features).with_orders(Orders::Some(200))
     }
 
     async fn world(&self, case: &Case) -> Result<Box<dyn World>, HarnessError> {

@@ -2,15 +2,15 @@
 
 use std::time::Duration;
 
-use leasehold_conformance::{Case, CaseClock, Fault, Verdict, cases, run_case};
+use leasehold_conformance::{Case, CaseClock, Fault, Kind, Verdict, cases, run_case};
 
 use leasehold_core::Clock;
 
 use crate::charge::Charge;
 use crate::harness::Exam;
 
-/// Cases that take 2 ms or more here in debug, as those that play orders or wait for a real
-/// clock do too: they are asked where a charge names them.
+/// Cases that take 2 ms or more here in debug, as those that play orders or histories or wait
+/// for a real clock do too: they are asked where a charge names them.
 const DEAR: &[&str] = &[
     "budget/redrive_resets_both",
     "budget/two_budgets_are_independent",
@@ -128,8 +128,9 @@ pub fn run(charge: &'static Charge) -> Finding {
 }
 
 fn is_asked(charge: &Charge, case: &Case) -> bool {
-    let orders = case.id.starts_with("orders/");
-    let dear = orders || case.needs.clock == CaseClock::Real || DEAR.contains(&case.id);
+    // Orders, histories and lanes may find anything, so that none of them is a bystander.
+    let named = matches!(case.kind, Kind::Named | Kind::Meta);
+    let dear = !named || case.needs.clock == CaseClock::Real || DEAR.contains(&case.id);
     !dear || charge.clause_of(case.id).is_some()
 }
 

@@ -14,6 +14,7 @@ pub const ALL: &[Charge] = &[
         met: "no look across the items",
         sin: || std::sync::Arc::new(Twice),
         killed_by: &[
+            ("model/sequential_histories", clause::COMMIT_11),
             ("commit/twice_in_a_call_is_invalid", clause::COMMIT_11),
             ("verbs/one_task_twice_is_invalid", clause::COMMIT_11),
         ],
@@ -44,7 +45,10 @@ pub const ALL: &[Charge] = &[
         name: "one lost item ends the batch",
         what: "a renew with a lost item in it fails",
         sin: || std::sync::Arc::new(OneLost),
-        killed_by: &[("renew/one_lost_item_does_not_hurt", clause::RENEW_5)],
+        killed_by: &[
+            ("model/sequential_histories", clause::RENEW_2),
+            ("renew/one_lost_item_does_not_hurt", clause::RENEW_5),
+        ],
         also: "verbs",
         ..Charge::NONE
     },

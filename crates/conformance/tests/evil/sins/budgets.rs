@@ -54,6 +54,7 @@ pub const ALL: &[Charge] = &[
         sin: written!(|item, _| item.change.by == Role::Rescuer, |task, old| task.rescues =
             old.rescues),
         killed_by: &[
+            ("model/sequential_histories", clause::CLAIM_5),
             ("budget/rescues_end_at_their_limit", clause::BUDGET_2),
             ("mode/starts_are_bounded", clause::MODE_3),
         ],

@@ -17,6 +17,7 @@ pub const ALL: &[Charge] = &[
         what: "a claim's name is not looked at",
         sin: || before(unnamed),
         killed_by: &[
+            ("model/sequential_histories", clause::CLAIM_9),
             ("replay/returns_what_it_holds", clause::CLAIM_9),
             ("replay/never_grants_anew", clause::CLAIM_9),
         ],

@@ -29,7 +29,10 @@ pub const ALL: &[Charge] = &[
         what: "a commit that is told Stale is written into the history all the same",
         met: "a log written before the guard",
         sin: || after(stale_leaves_a_record),
-        killed_by: &[("race/worker_fail_vs_rescue", clause::FENCE_2)],
+        killed_by: &[
+            ("model/sequential_histories", clause::READ_1),
+            ("race/worker_fail_vs_rescue", clause::FENCE_2),
+        ],
         also: "verbs time fence race late commit lapse budget mode oper held dead limit \
                follow",
         ..Charge::NONE
@@ -39,7 +42,10 @@ pub const ALL: &[Charge] = &[
         what: "Stale tells the fence that was shown last and not the one of now",
         met: "an answer from the guard's own read",
         sin: || after(stale_tells_the_shown),
-        killed_by: &[("commit/one_bad_item_does_not_hurt", clause::COMMIT_9)],
+        killed_by: &[
+            ("model/sequential_histories", clause::COMMIT_9),
+            ("commit/one_bad_item_does_not_hurt", clause::COMMIT_9),
+        ],
         also: "fence race late commit lapse budget mode oper held dead purge limit uniq \
                follow",
         ..Charge::NONE
@@ -60,7 +66,10 @@ pub const ALL: &[Charge] = &[
         what: "a commit whose lease has passed is stale, though nobody came",
         met: "the time of the lease in the guard",
         sin: || ruled(NoOverdue),
-        killed_by: &[("commit/overdue_applies", clause::COMMIT_7)],
+        killed_by: &[
+            ("model/sequential_histories", clause::COMMIT_7),
+            ("commit/overdue_applies", clause::COMMIT_7),
+        ],
         also: "time read obs race late retry give mode purge follow",
         ..Charge::NONE
     },

@@ -37,7 +37,10 @@ pub const ALL: &[Charge] = &[
         name: "redrive copies",
         what: "a redrive makes a new task and leaves the dead letter",
         sin: || after(redrive_copies),
-        killed_by: &[("dead/redrive_once", clause::DEAD_5)],
+        killed_by: &[
+            ("model/sequential_histories", clause::PURGE_1),
+            ("dead/redrive_once", clause::DEAD_5),
+        ],
         also: "fence ctl obs renew mode oper held dead purge uniq",
         ..Charge::NONE
     },
@@ -89,7 +92,10 @@ pub const ALL: &[Charge] = &[
         name: "reason is not looked at",
         what: "a list of one reason shows every dead letter",
         sin: || Arc::new(AnyReason),
-        killed_by: &[("dead/listed_by_kind_reason_and_time", clause::DEAD_4)],
+        killed_by: &[
+            ("model/sequential_histories", clause::READ_4),
+            ("dead/listed_by_kind_reason_and_time", clause::DEAD_4),
+        ],
         also: "read late dead",
         ..Charge::NONE
     },

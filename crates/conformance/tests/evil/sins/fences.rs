@@ -16,6 +16,7 @@ pub const ALL: &[Charge] = &[
         met: "a timestamp as a version",
         sin: || ruled(ByTime),
         killed_by: &[
+            ("model/sequential_histories", clause::FENCE_1),
             ("race/two_claims_same_instant", clause::FENCE_1),
             ("fence/one_instant_has_many_fences", clause::FENCE_4),
         ],

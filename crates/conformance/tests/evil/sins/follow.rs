@@ -22,7 +22,10 @@ pub const ALL: &[Charge] = &[
                 }
             })
         },
-        killed_by: &[("follow/every_change_brings_them", clause::ENQ_8)],
+        killed_by: &[
+            ("model/sequential_histories", clause::ENQ_8),
+            ("follow/every_change_brings_them", clause::ENQ_8),
+        ],
         also: "follow",
         ..Charge::NONE
     },

@@ -15,6 +15,9 @@ pub const ALL: &[Charge] = &[
         met: "River, Oban",
         sin: || ruled(ByRole(Role::Worker)),
         killed_by: &[
+            ("model/golden_vectors", clause::COMMIT_1),
+            ("lanes/histories_are_linearizable", clause::GEN_1),
+            ("model/sequential_histories", clause::COMMIT_1),
             ("race/worker_fail_vs_rescue", clause::FENCE_2),
             ("fence/holder_and_state_are_no_fence", clause::FENCE_4),
             ("orders/worker_rescuer_and_operator", clause::COMMIT_1),
@@ -29,6 +32,8 @@ pub const ALL: &[Charge] = &[
         met: "a reaper that writes by id",
         sin: || ruled(ByRole(Role::Rescuer)),
         killed_by: &[
+            ("lanes/histories_are_linearizable", clause::GEN_1),
+            ("model/sequential_histories", clause::COMMIT_8),
             ("race/takeover_after_rescue_lapse", clause::FENCE_2),
             ("race/worker_success_vs_rescue_requeue", clause::LATE_3),
             ("orders/two_rescuers_and_a_worker", clause::COMMIT_1),
@@ -79,7 +84,10 @@ pub const ALL: &[Charge] = &[
         what: "the guard is the attempt, which begins anew with a redrive",
         met: "docket",
         sin: || ruled(ByAttempt { reset: true }),
-        killed_by: &[("race/redrive_then_old_commit", clause::FENCE_2)],
+        killed_by: &[
+            ("model/sequential_histories", clause::COMMIT_3),
+            ("race/redrive_then_old_commit", clause::FENCE_2),
+        ],
         also: "purge",
         ..Charge::NONE
     },

@@ -18,7 +18,10 @@ pub const ALL: &[Charge] = &[
         name: "keys are not looked at",
         what: "two unfinished tasks may have one key",
         sin: || Arc::new(Hidden(|_| true)),
-        killed_by: &[("uniq/second_is_duplicate", clause::UNIQ_2)],
+        killed_by: &[
+            ("model/sequential_histories", clause::UNIQ_2),
+            ("uniq/second_is_duplicate", clause::UNIQ_2),
+        ],
         also: "enq late retry dead uniq",
         ..Charge::NONE
     },
@@ -59,7 +62,10 @@ pub const ALL: &[Charge] = &[
         what: "the key of a task that succeeded is never freed",
         met: "a lock that only its time ends",
         sin: || Arc::new(Kept(|state| state == State::Succeeded)),
-        killed_by: &[("uniq/freed_by_each_outcome_that_finishes", clause::UNIQ_3)],
+        killed_by: &[
+            ("model/sequential_histories", clause::ENQ_2),
+            ("uniq/freed_by_each_outcome_that_finishes", clause::UNIQ_3),
+        ],
         also: "late uniq",
         ..Charge::NONE
     },
@@ -116,7 +122,10 @@ pub const ALL: &[Charge] = &[
         name: "redrive takes a key twice",
         what: "a redrive does not look who has its key now",
         sin: || Arc::new(Redrives),
-        killed_by: &[("uniq/redrive_conflicts_with_another", clause::UNIQ_4)],
+        killed_by: &[
+            ("model/sequential_histories", clause::UNIQ_4),
+            ("uniq/redrive_conflicts_with_another", clause::UNIQ_4),
+        ],
         also: "uniq",
         ..Charge::NONE
     },
@@ -140,7 +149,10 @@ pub const ALL: &[Charge] = &[
         name: "keys of all queues",
         what: "a key that another queue has is taken",
         sin: || Arc::new(AllQueues::default()),
-        killed_by: &[("uniq/keys_belong_to_a_queue", clause::UNIQ_1)],
+        killed_by: &[
+            ("model/sequential_histories", clause::ENQ_1),
+            ("uniq/keys_belong_to_a_queue", clause::UNIQ_1),
+        ],
         also: "late uniq",
         ..Charge::NONE
     },

@@ -28,6 +28,7 @@ pub const ALL: &[Charge] = &[
         met: "a right of the holder that is for every end",
         sin: || ruled(Late(|to| matches!(to, To::Waiting(_) | To::Dead(_)))),
         killed_by: &[
+            ("model/sequential_histories", clause::LATE_2),
             ("late/only_success", clause::LATE_2),
             ("late/only_success_beside_a_passed_on_key", clause::LATE_2),
             ("race/worker_fail_vs_rescue", clause::LATE_2),
@@ -48,7 +49,10 @@ pub const ALL: &[Charge] = &[
         name: "no late success under a rescue",
         what: "a success is stale as soon as a rescue claim came",
         sin: || ruled(NotIn(|state| state == State::Leased(Purpose::Rescue))),
-        killed_by: &[("late/counts_under_the_undecided_rescue", clause::LATE_1)],
+        killed_by: &[
+            ("model/sequential_histories", clause::LATE_1),
+            ("late/counts_under_the_undecided_rescue", clause::LATE_1),
+        ],
         also: "time obs race late lapse limit uniq follow replay",
         ..Charge::NONE
     },

@@ -80,7 +80,10 @@ pub const ALL: &[Charge] = &[
         name: "delete is a cancel",
         what: "a deleted task stays for as long as a cancelled one",
         sin: || before(delete_is_a_cancel),
-        killed_by: &[("oper/delete_leaves_nothing", clause::OPER_7)],
+        killed_by: &[
+            ("model/sequential_histories", clause::ENQ_9),
+            ("oper/delete_leaves_nothing", clause::OPER_7),
+        ],
         also: "fence enq commit renew oper held uniq",
         ..Charge::NONE
     },

@@ -48,7 +48,10 @@ pub const ALL: &[Charge] = &[
                 }
             })
         },
-        killed_by: &[("read/counts_go_by_status", clause::READ_2)],
+        killed_by: &[
+            ("model/sequential_histories", clause::READ_2),
+            ("read/counts_go_by_status", clause::READ_2),
+        ],
         also: "time claim race late renew retry give mode",
         ..Charge::NONE
     },
@@ -110,7 +113,10 @@ pub const ALL: &[Charge] = &[
                 }
             })
         },
-        killed_by: &[("ctl/settings_are_told_whole", clause::CTL_1)],
+        killed_by: &[
+            ("model/sequential_histories", clause::CTL_1),
+            ("ctl/settings_are_told_whole", clause::CTL_1),
+        ],
         also: "ctl",
         ..Charge::NONE
     },

@@ -45,7 +45,10 @@ pub const ALL: &[Charge] = &[
         name: "renew shortens",
         what: "a renew sets the end to now and the ttl, also if that is sooner",
         sin: || ruled(Extends(|now, _, ttl| now.after(ttl))),
-        killed_by: &[("renew/never_shortens", clause::RENEW_1)],
+        killed_by: &[
+            ("model/sequential_histories", clause::RENEW_1),
+            ("renew/never_shortens", clause::RENEW_1),
+        ],
         also: "time limit",
         ..Charge::NONE
     },
@@ -71,7 +74,10 @@ pub const ALL: &[Charge] = &[
         what: "a renew extends the lease and not its slot",
         met: "a slot with a time of its own",
         sin: || ruled(LeavesTheSlot),
-        killed_by: &[("limit/renew_extends_slot", clause::RENEW_3)],
+        killed_by: &[
+            ("model/sequential_histories", clause::CLAIM_3),
+            ("limit/renew_extends_slot", clause::RENEW_3),
+        ],
         also: "held",
         ..Charge::NONE
     },

@@ -15,7 +15,10 @@ pub const ALL: &[Charge] = &[
         what: "a repeat of an applied commit is told Stale",
         met: "a driver that repeats",
         sin: || ruled(NoReplay),
-        killed_by: &[("commit/every_ending_applies_once", clause::COMMIT_4)],
+        killed_by: &[
+            ("model/sequential_histories", clause::COMMIT_4),
+            ("commit/every_ending_applies_once", clause::COMMIT_4),
+        ],
         also: "verbs dropped fence obs late commit lapse dead limit uniq follow",
         ..Charge::NONE
     },
@@ -26,6 +29,7 @@ pub const ALL: &[Charge] = &[
         met: "mutant: no decision id",
         sin: || ruled(ReplayByFence),
         killed_by: &[
+            ("model/sequential_histories", clause::COMMIT_6),
             ("commit/every_rescue_applies_once", clause::COMMIT_6),
             ("commit/replay_lasts_through_later_claims", clause::COMMIT_6),
         ],

@@ -24,7 +24,10 @@ pub const ALL: &[Charge] = &[
         what: "a rescue claim takes every lease",
         met: "a sweep that does not look at the time",
         sin: || ruled(AllLapsed),
-        killed_by: &[("lapse/live_is_safe", clause::LAPSE_1)],
+        killed_by: &[
+            ("model/sequential_histories", clause::LAPSE_1),
+            ("lapse/live_is_safe", clause::LAPSE_1),
+        ],
         also: "time claim obs race renew lapse purge replay",
         ..Charge::NONE
     },
@@ -44,7 +47,10 @@ pub const ALL: &[Charge] = &[
         what: "a rescuer does not get lapsed leases that a holder of its name had",
         met: "a reaper that skips itself",
         sin: || std::sync::Arc::new(SparesOwn::default()),
-        killed_by: &[("lapse/own_is_safe", clause::LAPSE_1)],
+        killed_by: &[
+            ("model/sequential_histories", clause::CLAIM_4),
+            ("lapse/own_is_safe", clause::LAPSE_1),
+        ],
         also: "dropped time fence enq claim obs race renew lapse oper held dead purge limit \
                uniq follow",
         ..Charge::NONE
@@ -74,7 +80,7 @@ pub const ALL: &[Charge] = &[
         killed_by: &[
             ("lapse/dropped_decision_costs_a_delay", clause::LAPSE_4),
             ("race/takeover_after_rescue_lapse", clause::LAPSE_3),
-            ("orders/two_rescuers_and_a_worker", clause::LAPSE_3),
+            ("orders/two_rescuers_and_a_worker", clause::CLAIM_4),
         ],
         also: "fence claim obs race late commit renew lapse budget purge replay",
         ..Charge::NONE
@@ -121,6 +127,7 @@ pub const ALL: &[Charge] = &[
         what: "a rescue that is taken over leaves no trace",
         sin: || after(takeovers_uncounted),
         killed_by: &[
+            ("model/sequential_histories", clause::LAPSE_2),
             ("lapse/fifth_takeover_buries", clause::LAPSE_9),
             ("race/takeover_of_a_takeover", clause::LAPSE_2),
         ],

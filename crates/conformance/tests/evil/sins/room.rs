@@ -90,6 +90,7 @@ pub const ALL: &[Charge] = &[
         what: "a task of a group that has no number is taken",
         sin: || before(unset_is_unlimited),
         killed_by: &[
+            ("model/sequential_histories", clause::ENQ_7),
             ("limit/unset_group_is_invalid", clause::ENQ_5),
             ("follow/unset_group_refuses_the_item", clause::ENQ_8),
         ],

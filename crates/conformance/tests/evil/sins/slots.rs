@@ -54,7 +54,10 @@ pub const ALL: &[Charge] = &[
         name: "nobody frees a slot",
         what: "a slot lasts until its lease would have ended, also after a commit",
         sin: || ruled(NobodyFrees),
-        killed_by: &[("limit/every_change_frees_its_own_slot", clause::LIMIT_3)],
+        killed_by: &[
+            ("model/sequential_histories", clause::LAPSE_8),
+            ("limit/every_change_frees_its_own_slot", clause::LIMIT_3),
+        ],
         also: "ctl give dead limit follow replay",
         ..Charge::NONE
     },
@@ -64,7 +67,10 @@ pub const ALL: &[Charge] = &[
         what: "a snooze or a release leaves the slot taken",
         met: "report C08",
         sin: || ruled(GivesKeep),
-        killed_by: &[("give/frees_the_slot", clause::GIVE_3)],
+        killed_by: &[
+            ("model/sequential_histories", clause::OBS_1),
+            ("give/frees_the_slot", clause::GIVE_3),
+        ],
         ..Charge::NONE
     },
     Charge {
@@ -73,6 +79,7 @@ pub const ALL: &[Charge] = &[
         met: "mutant, 9 steps",
         sin: || after(late_frees_by_count),
         killed_by: &[
+            ("model/sequential_histories", clause::CLAIM_1),
             ("limit/late_success_frees_nothing_twice", clause::LATE_3),
             ("late/frees_no_slot_twice", clause::LIMIT_3),
         ],
