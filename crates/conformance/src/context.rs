@@ -51,6 +51,8 @@ pub(crate) enum Why {
     Incomplete(String),
     /// Vacuous: what had to happen did not.
     Vacuous(String),
+    /// Inapplicable: such a store has nothing that the case is about.
+    Inapplicable,
 }
 
 impl Stop {
@@ -66,7 +68,13 @@ impl Stop {
             Why::Stopped(why) => Why::Stopped(why + more),
             Why::Incomplete(why) => Why::Incomplete(why + more),
             Why::Vacuous(why) => Why::Vacuous(why + more),
+            Why::Inapplicable => Why::Inapplicable,
         })
+    }
+
+    /// Ends a case about something that such a store does not have.
+    pub(crate) fn inapplicable() -> Self {
+        Self(Why::Inapplicable)
     }
 
     /// Ends a case that has proved nothing, as when the fault that it needs never came about.

@@ -199,8 +199,27 @@ pub trait Faults: Send + Sync {
     async fn raise_fence(&self, _value: u64) -> Result<(), HarnessError> {
         unable("way to raise the fence")
     }
+
+    /// Locks the task against every other writer, as a stranger's open transaction does. `None`
+    /// says that there is nothing in such a store that a stranger could lock.
+    async fn hold(&self, _task: &TaskRef) -> Result<Option<Box<dyn Lasting>>, HarnessError> {
+        unable("way to lock a task")
+    }
+
+    /// Makes the store itself fail each step that writes the task, or would make it, as late in
+    /// the step as can be. `None` says that no step of such a store can fail in its middle.
+    async fn refuse(&self, _task: &TaskRef) -> Result<Option<Box<dyn Lasting>>, HarnessError> {
+        unable("way to make a step fail")
+    }
 }
 
-fn unable(hook: &'static str) -> Result<(), HarnessError> {
+/// A fault that lasts until it is lifted.
+#[async_trait]
+pub trait Lasting: Send {
+    /// Ends it.
+    async fn lift(self: Box<Self>) -> Result<(), HarnessError>;
+}
+
+fn unable<T>(hook: &'static str) -> Result<T, HarnessError> {
     Err(MissingHook(hook).into())
 }

@@ -14,6 +14,7 @@ mod history;
 mod known;
 mod lanes;
 mod linear;
+mod list;
 pub mod model;
 mod moves;
 mod orders;
@@ -41,7 +42,7 @@ pub use context::Fault;
 pub use entry::{main, main_with, run_test};
 pub use gate::{Gate, Way};
 pub use harness::{
-    Faults, Harness, HarnessError, Link, MissingHook, PlantedRecord, Profile, World,
+    Faults, Harness, HarnessError, Lasting, Link, MissingHook, PlantedRecord, Profile, World,
 };
 pub use leasehold_core;
 pub use orders::Orders;

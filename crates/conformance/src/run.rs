@@ -204,6 +204,7 @@ fn judged(case: &Case, missing: Features, stopped: Option<Why>, ended: &Ended) -
         _ if !faults.is_empty() => return Verdict::Fail(faults),
         Some(Why::Incomplete(why)) => return Verdict::Incomplete { why, waived: None },
         Some(Why::Vacuous(why)) => return Verdict::Vacuous(vec![why]),
+        Some(Why::Inapplicable) => return Verdict::Inapplicable,
         None => {}
     }
     let looked_at = |id: &str| ended.checked.contains(id);
@@ -243,6 +244,7 @@ fn ended_early(Stop(why): Stop) -> Verdict {
         Why::Stopped(why) => Verdict::Stopped { why, faults: Vec::new() },
         Why::Incomplete(why) => Verdict::Incomplete { why, waived: None },
         Why::Vacuous(why) => Verdict::Vacuous(vec![why]),
+        Why::Inapplicable => Verdict::Inapplicable,
     }
 }
 

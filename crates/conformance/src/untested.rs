@@ -3,7 +3,6 @@
 /// Clauses without a case: id and why.
 pub const UNTESTED: &[(&str, &str)] = &[
     ("LH-GEN-3", "not proved yet but for a killed process: needs a crash of the store's host"),
-    ("LH-TIME-2", "not proved yet: needs a lock that somebody holds across a deadline"),
     ("LH-FENCE-6", "not proved by itself: the lanes see fences that come out of order, by chance"),
     ("LH-FENCE-7", "needs a store that has lost data: a backend that can lose it tests it itself"),
     (
@@ -35,6 +34,7 @@ pub const PARTLY: &[(&str, &str)] = &[
         "cases plant a surplus slot; other entries are planted by each backend's own \
                     tests, as they are private to it",
     ),
+    ("LH-TIME-2", "seen where a stranger can hold a lock across a deadline"),
     ("LH-ENQ-10", "cases prove the bounds; that a handler meets the error first is the worker's"),
     ("LH-CTL-1", "cases see settings from other handles; a restart is each backend's own test"),
     (

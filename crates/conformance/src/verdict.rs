@@ -53,7 +53,8 @@ pub enum Verdict {
     },
     /// The backend does not declare a feature that the case needs, and was seen to refuse it.
     Unsupported,
-    /// The case is about backends that lack a feature, and this one has all.
+    /// The case is about something that this backend has not: a feature to refuse, a lock that a
+    /// stranger could hold, a step that could fail in its middle.
     Inapplicable,
 }
 
@@ -162,7 +163,7 @@ impl Verdict {
                 all
             }
             Self::Unsupported => vec!["not declared, and refused as it must be".to_owned()],
-            Self::Inapplicable => vec!["nothing to refuse, every feature is declared".to_owned()],
+            Self::Inapplicable => vec!["about something that this backend has not".to_owned()],
         }
     }
 }

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use leasehold_conformance::{
-    Case, Faults, Harness, HarnessError, Link, PlantedRecord, Profile, World,
+    Case, Faults, Harness, HarnessError, Lasting, Link, PlantedRecord, Profile, World,
 };
 use leasehold_core::{Backend, Features, LimitKey, ManualClock, TaskRef};
 use leasehold_sql::{SqliteBackend, SqliteConfig, Synchronous};
@@ -133,6 +133,40 @@ impl Faults for SqliteWorld {
         let last = i64::try_from(value.saturating_sub(1))?;
         let raise = sqlx::query("update fence set value = max(value, ?1)").bind(last);
         raise.execute(&mut self.raw().await?).await?;
+        Ok(())
+    }
+
+    async fn hold(&self, _task: &TaskRef) -> Result<Option<Box<dyn Lasting>>, HarnessError> {
+        let mut raw = self.raw().await?;
+        sqlx::query("begin immediate").execute(&mut raw).await?;
+        Ok(Some(Box::new(Until { raw, sql: "rollback" })))
+    }
+
+    async fn refuse(&self, task: &TaskRef) -> Result<Option<Box<dyn Lasting>>, HarnessError> {
+        let mut raw = self.raw().await?;
+        let id = task.id.replace('\'', "''");
+        let plant = format!(
+            "create trigger refuse_new after insert on task when new.id = '{id}' begin
+                select raise(abort, 'refused by a case'); end;
+             create trigger refuse_change after update on task when new.id = '{id}' begin
+                select raise(abort, 'refused by a case'); end"
+        );
+        sqlx::raw_sql(sqlx::AssertSqlSafe(plant)).execute(&mut raw).await?;
+        let sql = "drop trigger refuse_new; drop trigger refuse_change";
+        Ok(Some(Box::new(Until { raw, sql })))
+    }
+}
+
+/// A fault that a statement ends.
+struct Until {
+    raw: SqliteConnection,
+    sql: &'static str,
+}
+
+#[async_trait]
+impl Lasting for Until {
+    async fn lift(mut self: Box<Self>) -> Result<(), HarnessError> {
+        sqlx::raw_sql(self.sql).execute(&mut self.raw).await?;
         Ok(())
     }
 }

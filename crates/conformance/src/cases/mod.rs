@@ -7,6 +7,7 @@ pub mod ctl;
 pub mod dead;
 pub mod dropped;
 pub mod enq;
+pub mod faults;
 pub mod fence;
 pub mod follow;
 pub mod give;

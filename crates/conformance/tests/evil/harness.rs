@@ -5,7 +5,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use leasehold_conformance::{
-    Case, Faults, Harness, HarnessError, Link, Orders, PlantedRecord, Profile, World, async_trait,
+    Case, Faults, Harness, HarnessError, Lasting, Link, Orders, PlantedRecord, Profile, World,
+    async_trait,
 };
 use leasehold_core::{Backend, Features, Fence, LimitKey, ManualClock, State, StoredTask, TaskRef};
 
@@ -107,5 +108,14 @@ impl Faults for EvilWorld {
         let (mut store, _) = self.store.locked();
         store.fence = store.fence.max(value.saturating_sub(1));
         Ok(())
+    }
+
+    /// A call has its lock for itself and no await in it, so that nobody can come between.
+    async fn hold(&self, _task: &TaskRef) -> Result<Option<Box<dyn Lasting>>, HarnessError> {
+        Ok(None)
+    }
+
+    async fn refuse(&self, _task: &TaskRef) -> Result<Option<Box<dyn Lasting>>, HarnessError> {
+        Ok(None)
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use leasehold_conformance::{
-    Case, Faults, Harness, HarnessError, Link, Orders, PlantedRecord, Profile, World,
+    Case, Faults, Harness, HarnessError, Lasting, Link, Orders, PlantedRecord, Profile, World,
 };
 use leasehold_core::{
     Backend, BackendExt, Features, LimitKey, ManualClock, MemoryBackend, TaskRef,
@@ -78,5 +78,14 @@ impl Faults for MemoryWorld {
     async fn raise_fence(&self, value: u64) -> Result<(), HarnessError> {
         self.backend.raise_fence(value);
         Ok(())
+    }
+
+    /// A call has its lock for itself and no await in it, so that nobody can come between.
+    async fn hold(&self, _task: &TaskRef) -> Result<Option<Box<dyn Lasting>>, HarnessError> {
+        Ok(None)
+    }
+
+    async fn refuse(&self, _task: &TaskRef) -> Result<Option<Box<dyn Lasting>>, HarnessError> {
+        Ok(None)
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use leasehold_conformance::leasehold_core::{Events, TaskRef};
-use leasehold_conformance::{Faults, HarnessError, PlantedRecord, async_trait};
+use leasehold_conformance::{Faults, HarnessError, Lasting, PlantedRecord, async_trait};
 use leasehold_redb::record::Entry;
 use leasehold_redb::store::{BODY, COUNT, HEAD, INDEX, places, tally};
 use redb::{Database, ReadableDatabase, ReadableTable};
@@ -35,6 +35,16 @@ impl Faults for super::RedbWorld {
             counts.insert(("", "fence"), last.max(value.saturating_sub(1)))?;
         }
         Ok(tx.commit()?)
+    }
+
+    /// redb has one writer at a time, so that any open write holds every task.
+    async fn hold(&self, _task: &TaskRef) -> Result<Option<Box<dyn Lasting>>, HarnessError> {
+        Ok(Some(Box::new(Writer(self.db.begin_write()?))))
+    }
+
+    /// redb takes a write into its memory and fails, if at all, as the whole of it is committed.
+    async fn refuse(&self, _task: &TaskRef) -> Result<Option<Box<dyn Lasting>>, HarnessError> {
+        Ok(None)
     }
 }
 
@@ -75,4 +85,14 @@ pub fn residue(db: &Database) -> Result<Vec<String>, HarnessError> {
         got.insert(format!("{queue}: the body of {id}"));
     }
     Ok(want.symmetric_difference(&got).cloned().collect())
+}
+
+/// A stranger's write that is given up in the end.
+struct Writer(redb::WriteTransaction);
+
+#[async_trait]
+impl Lasting for Writer {
+    async fn lift(self: Box<Self>) -> Result<(), HarnessError> {
+        Ok(self.0.abort()?)
+    }
 }
