@@ -325,6 +325,7 @@ macro_rules! __cases {
                 forever_is_never_over [PURGE_1] CORE;
                 zero_leaves_at_once [PURGE_1, ENQ_9] CORE;
                 counted_from_the_finish [PURGE_1] CORE;
+                an_edit_takes_nothing [PURGE_1] CORE;
                 late_success_begins_anew [PURGE_1] CORE;
                 one_queue_only [PURGE_1] CORE;
                 next_task_owes_the_old_nothing [PURGE_2] CORE;

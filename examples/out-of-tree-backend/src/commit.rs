@@ -138,7 +138,7 @@ fn apply(step: &Step, before: &Entry, mut after: Entry, change: &Change) -> Resu
     }
     step.put(Some(before), Some(&after))?;
     match after.expires {
-        Some(expires) if expires <= now => step.leave(&after, &settings),
+        Some(expires) if expires <= now && change.to != To::Same => step.leave(&after, &settings),
         _ => Ok(()),
     }
 }

@@ -5,8 +5,8 @@ use std::time::Duration;
 use leasehold_core::clause::{ENQ_9, PURGE_1, PURGE_2};
 use leasehold_core::decide::{self, Intervention, Outcome, Retry};
 use leasehold_core::{
-    BackendExt, CommitItem, CommitVerdict, Configure, Count, Due, DuplicateCause, EnqueueVerdict,
-    Filter, Keep, NewTask, Purge, Retention, State, Status, TaskRef,
+    BackendExt, CommitItem, CommitVerdict, Configure, Count, Due, DuplicateCause, Edit,
+    EnqueueVerdict, Filter, Keep, NewTask, Priority, Purge, Retention, State, Status, TaskRef,
 };
 
 use crate::actor::{Actor, applied, success};
@@ -40,6 +40,33 @@ async fn run_to_end(by: &Actor, new: NewTask, outcome: Outcome) -> Result<(), St
     by.enqueue(new).await?;
     applied(by.end(&by.run_one().await?, outcome).await?)?;
     Ok(())
+}
+
+/// Only purge takes what has stayed its time: a dead letter that an operator edits after that is
+/// still there, to be edited again or sent back.
+pub(crate) async fn an_edit_takes_nothing(cx: &mut Context) -> Result<(), Stop> {
+    let by = cx.actor("worker").await?;
+    let new = Actor::task("t").with_retention(Retention::default().with_dead(hours(1)));
+    let message = "a case of the suite".to_owned();
+    run_to_end(&by, new, Outcome::Failed { message, retry: Retry::Never }).await?;
+    cx.shift(2 * HOUR_MS).await?;
+    for level in [9, 0] {
+        let edit = Edit::default().with_priority(Priority::new(level));
+        applied(by.act(&by.get("t").await?, Intervention::Edit(edit)).await?)?;
+        let task = by.backend().task(&TaskRef::new(by.queue(), "t")).await?;
+        let priority = task.map(|task| task.priority);
+        cx.check(
+            PURGE_1,
+            "an edited task whose time is over",
+            priority,
+            Some(Priority::new(level)),
+        );
+        if priority.is_none() {
+            return Ok(());
+        }
+    }
+    cx.check(PURGE_1, "tasks that a purge removes then", purge_all(&by).await?, 1);
+    cx.check_gone(PURGE_1, "the edited task after the purge", &by, "t").await
 }
 
 /// Sin 39: what is unfinished stays untouched for 50 years, in whatever state it is.

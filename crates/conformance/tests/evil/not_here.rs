@@ -30,6 +30,11 @@ pub const NOT_HERE: &[Elsewhere] = &[
         covered_by: "each backend's own tests of a restart",
     },
     Elsewhere {
+        what: "a clock that is read before the lock is there",
+        why: "nobody can hold the model's lock from outside (LH-TIME-2)",
+        covered_by: "faults/a_wait_for_a_lock_ends_with_a_new_reading, where there are locks",
+    },
+    Elsewhere {
         what: "a request that is written half, a reply that is lost on its way",
         why: "there is no connection between the cases and the store",
         covered_by: "the gate; dropped futures stand in for both here",

@@ -108,7 +108,30 @@ pub const ALL: &[Charge] = &[
         also: "held dead",
         ..Charge::NONE
     },
+    Charge {
+        name: "an edit ends what is over",
+        what: "an edit of a dead letter that a purge may take removes it",
+        met: "the example from outside, in its first form",
+        sin: || after(ended_by_an_edit),
+        killed_by: &[
+            ("model/sequential_histories", clause::READ_1),
+            ("purge/an_edit_takes_nothing", clause::PURGE_1),
+        ],
+        ..Charge::NONE
+    },
 ];
+
+fn ended_by_an_edit(_: &Model, next: &mut Model, op: &Op, reply: &mut Reply) {
+    use leasehold_core::{CommitVerdict, To};
+    let (Op::Commit(item), Reply::Committed(CommitVerdict::Applied(_))) = (op, &*reply) else {
+        return;
+    };
+    let (id, now) = (&item.guard.task.id, next.now);
+    let over = next.tasks.get(id).is_some_and(|kept| kept.expires.is_some_and(|at| at <= now));
+    if item.change.to == To::Same && over {
+        next.tasks.remove(id);
+    }
+}
 
 fn left_behind(before: &Model, next: &mut Model, op: &Op, reply: &mut Reply) {
     use leasehold_core::EnqueueVerdict;
