@@ -312,8 +312,9 @@ pub(crate) async fn an_id_is_remembered_and_then_free(cx: &mut Context) -> Resul
         cx.shift(1).await?;
         let found = user.backend().get(Get::new(TaskRef::new(Context::QUEUE, way))).await?;
         cx.check(ENQ_9, "a get once the memory has passed", found, Found::Nothing);
-        let verdict = user.try_enqueue(again()).await?;
         let what = format!("an enqueue once the {way} is forgotten");
+        let answer = user.try_enqueue(again()).await;
+        let verdict = demand::answered(cx, ENQ_9, &what, answer)?;
         let fence = demand::enqueued(cx, ENQ_9, &what, verdict)?;
         cx.check_that(ENQ_9, "the fence of the next task", fence > last, (fence, last));
         let now = user.get(way).await?;
