@@ -37,15 +37,7 @@ async fn a_renew_that_waits(cx: &mut Context, by: &Actor) -> Result<bool, Stop> 
     let lease = by.run_one().await?;
     let before = by.get("renewed").await?;
     let fault = held(cx, "renewed").await?;
-    let mut call = Box::pin(by.renew(&lease));
-    let early = timeout(BLOCKED, &mut call).await.ok();
-    cx.shift(Actor::TTL_MS).await?;
-    fault.lift().await?;
-    let waited = early.is_none();
-    let told = match early {
-        Some(told) => told,
-        None => call.await,
-    };
+    let (waited, told) = behind(cx, fault, by.renew(&lease)).await?;
     if waited {
         // Not to wait is as right: Busy, or Unavailable (LH-RENEW-7).
         let lost = RenewVerdict::Lost(leasehold_core::LostReason::Lapsed);
@@ -64,15 +56,7 @@ async fn a_commit_that_waits(cx: &mut Context, by: &Actor) -> Result<bool, Stop>
     by.enqueue(Actor::task("committed")).await?;
     let lease = by.run_one().await?;
     let fault = held(cx, "committed").await?;
-    let mut call = Box::pin(by.succeed(&lease));
-    let early = timeout(BLOCKED, &mut call).await.ok();
-    cx.shift(Actor::TTL_MS).await?;
-    fault.lift().await?;
-    let waited = early.is_none();
-    let told = match early {
-        Some(told) => told,
-        None => call.await,
-    };
+    let (waited, told) = behind(cx, fault, by.succeed(&lease)).await?;
     match told {
         Ok(CommitVerdict::Applied(applied)) => {
             cx.check(
@@ -91,19 +75,29 @@ async fn a_commit_that_waits(cx: &mut Context, by: &Actor) -> Result<bool, Stop>
 async fn a_claim_that_waits(cx: &mut Context, by: &Actor) -> Result<bool, Stop> {
     by.enqueue(Actor::task("claimed")).await?;
     let fault = held(cx, "claimed").await?;
-    let mut call = Box::pin(by.claim(1));
-    let early = timeout(BLOCKED, &mut call).await.ok();
-    cx.shift(Actor::TTL_MS).await?;
-    fault.lift().await?;
-    let (waited, told) = match early {
-        Some(told) => (false, told),
-        None => (true, call.await),
-    };
+    let (waited, told) = behind(cx, fault, by.claim(1)).await?;
     // What passes over a locked task is as right (LH-CLAIM-4).
     for lease in told.iter().flat_map(|claimed| &claimed.leases) {
         cx.check(TIME_5, "a lease that was waited for", lease.ttl_left, Actor::TTL);
     }
     Ok(waited)
+}
+
+/// Makes the call while the lock is held, lets a lease's time pass, and gives the lock back:
+/// whether the call waited for it, and its answer.
+async fn behind<T>(
+    cx: &Context,
+    fault: Box<dyn Lasting>,
+    call: impl Future<Output = T>,
+) -> Result<(bool, T), Stop> {
+    let mut call = Box::pin(call);
+    let early = timeout(BLOCKED, &mut call).await.ok();
+    cx.shift(Actor::TTL_MS).await?;
+    fault.lift().await?;
+    Ok(match early {
+        Some(told) => (false, told),
+        None => (true, call.await),
+    })
 }
 
 /// The store fails in the middle of a step: nothing of the step is left, the handle stays

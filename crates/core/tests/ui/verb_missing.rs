@@ -13,43 +13,43 @@ struct MyStore;
 #[async_trait]
 impl Backend for MyStore {
     fn capabilities(&self) -> Capabilities {
-        todo!()
+        unreachable!()
     }
 
     async fn enqueue(&self, _: Enqueue) -> Result<Vec<EnqueueVerdict>, Error> {
-        todo!()
+        unreachable!()
     }
 
     async fn claim(&self, _: Claim) -> Result<Claimed, Error> {
-        todo!()
+        unreachable!()
     }
 
     async fn renew(&self, _: Renew) -> Result<Vec<Result<RenewVerdict, Error>>, Error> {
-        todo!()
+        unreachable!()
     }
 
     async fn get(&self, _: Get) -> Result<Found, Error> {
-        todo!()
+        unreachable!()
     }
 
     async fn list(&self, _: List) -> Result<Page, Error> {
-        todo!()
+        unreachable!()
     }
 
     async fn counts(&self, _: Count) -> Result<Counts, Error> {
-        todo!()
+        unreachable!()
     }
 
     async fn queues(&self, _: Queues) -> Result<QueuePage, Error> {
-        todo!()
+        unreachable!()
     }
 
     async fn configure(&self, _: Configure) -> Result<QueueSettings, Error> {
-        todo!()
+        unreachable!()
     }
 
     async fn purge(&self, _: Purge) -> Result<Purged, Error> {
-        todo!()
+        unreachable!()
     }
 }
 
