@@ -27,6 +27,8 @@ mod run;
 mod scene;
 mod scorecard;
 mod sequence;
+#[cfg(all(unix, feature = "servers"))]
+pub mod servers;
 mod settings;
 mod short;
 mod staged;
@@ -42,7 +44,8 @@ pub use context::Fault;
 pub use entry::{main, main_with, run_test};
 pub use gate::{Gate, Way};
 pub use harness::{
-    Faults, Harness, HarnessError, Lasting, Link, MissingHook, PlantedRecord, Profile, World,
+    Faults, Harness, HarnessError, Lasting, Link, MissingHook, PlantedIndex, PlantedRecord,
+    Profile, World,
 };
 pub use leasehold_core;
 pub use orders::Orders;
