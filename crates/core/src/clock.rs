@@ -2,8 +2,7 @@
 //! callers' own waiting [`within`] and two more that stay inside.
 
 use std::fmt;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -70,24 +69,34 @@ pub fn millis(duration: Duration) -> i64 {
 /// assert_eq!(clock.now(), Timestamp::from_millis(750));
 /// ```
 #[derive(Debug, Clone)]
-pub struct ManualClock(Arc<AtomicI64>);
+pub struct ManualClock(Arc<Mutex<(u64, Timestamp)>>);
 
 impl ManualClock {
     /// A clock that stands at `start`.
     #[must_use]
     pub fn at(start: Timestamp) -> Self {
-        Self(Arc::new(AtomicI64::new(start.0)))
+        Self(Arc::new(Mutex::new((0, start))))
     }
 
     /// Moves the hand by `by_ms` milliseconds; negative moves it back (LH-TIME-4).
     pub fn shift(&self, by_ms: i64) {
-        self.0.fetch_add(by_ms, Ordering::SeqCst);
+        let (tick, now) = &mut *self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        *tick += 1;
+        *now = Timestamp(now.0.saturating_add(by_ms));
     }
 
     /// The instant at which the hand stands.
     #[must_use]
     pub fn now(&self) -> Timestamp {
-        Timestamp(self.0.load(Ordering::SeqCst))
+        self.reading().1
+    }
+
+    /// How often the hand has been moved, and where it stands: of two readings the one with the
+    /// greater number is the newer. A store whose steps happen in a server sends both along and
+    /// goes by the newest that it has seen, as if the clock stood there.
+    #[must_use]
+    pub fn reading(&self) -> (u64, Timestamp) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

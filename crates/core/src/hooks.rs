@@ -19,6 +19,19 @@ pub enum Planted {
     Newer,
 }
 
+/// An entry of an index that disagrees with the tasks (LH-LAPSE-8).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Misplaced {
+    /// The leased task is missing among the leases.
+    LapseMissing,
+    /// The task, or one that is not there, stands among the leases as if it had lapsed long ago.
+    LapseSurplus,
+    /// The waiting task is missing in its lane.
+    ReadyMissing,
+    /// The task, or one that is not there, stands in a lane as if it were ready now.
+    ReadySurplus,
+}
+
 impl MemoryBackend {
     /// Puts `planted` in place of the task's record; false when there is no such task.
     pub fn plant(&self, task: &TaskRef, planted: Planted) -> bool {
@@ -38,6 +51,30 @@ impl MemoryBackend {
         let slots = &mut Queue::named(&mut store.queues, queue).slots;
         let until = now.after(Duration::from_secs(24 * 60 * 60));
         slots.entry(key.clone()).or_default().insert(("nobody".to_owned(), Fence::new(0)), until);
+    }
+
+    /// Makes an index disagree with the tasks; false when there is nothing to take away.
+    pub fn misplace(&self, task: &TaskRef, planted: Misplaced) -> bool {
+        let (mut store, now) = self.locked();
+        let queue = Queue::named(&mut store.queues, &task.queue);
+        let entry = queue.tasks.get(&task.id).map(|entry| (entry.task.clone(), entry.seq));
+        match (planted, entry) {
+            (Misplaced::LapseMissing, Some((stored, _))) => {
+                stored.until.is_some_and(|until| queue.leases.remove(&(until, task.id.clone())))
+            }
+            (Misplaced::LapseSurplus, _) => queue.leases.insert((Timestamp::MIN, task.id.clone())),
+            (Misplaced::ReadyMissing, Some((stored, seq))) => {
+                let place = (9 - stored.priority.level(), stored.ready_at(), seq);
+                let lane = queue.lanes.get_mut(&stored.limit);
+                lane.is_some_and(|lane| lane.remove(&place).is_some())
+            }
+            (Misplaced::ReadySurplus, entry) => {
+                let (limit, seq) = entry.map_or((None, 0), |(stored, seq)| (stored.limit, seq));
+                let lane = queue.lanes.entry(limit).or_default();
+                lane.insert((0, now, seq), task.id.clone()).is_none()
+            }
+            (_, None) => false,
+        }
     }
 
     /// Makes the next fence at least `value` (LH-FENCE-5).

@@ -33,7 +33,7 @@ pub use decide::{Entered, Intervention, Operator, Outcome, Retry, Unknown};
 pub use draft::{Draft, IntoDraft};
 pub use error::{Error, ErrorKind};
 #[cfg(feature = "test-hooks")]
-pub use hooks::Planted;
+pub use hooks::{Misplaced, Planted};
 pub use id::{ClaimerId, DecisionId};
 pub use lease::{Fence, Guard, Lease, Purpose};
 pub use limit::{Bounds, LimitKey};

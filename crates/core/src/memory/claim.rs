@@ -93,7 +93,9 @@ impl Queue {
             // Rank by rank, so that what is not yet due is never looked at.
             let mut ready = (0..=9)
                 .flat_map(|rank| places.range((rank, Timestamp::MIN, 0)..=(rank, now, u64::MAX)));
-            let (place, id) = ready.find(|(_, id)| self.wants(request, id))?;
+            // An entry that its task does not bear out grants nothing; purge drops it.
+            let (place, id) =
+                ready.find(|(place, id)| self.waits_at(place, id) && self.wants(request, id))?;
             Some((place, id, lane))
         });
         firsts.min().map(|(_, id, lane)| (id.clone(), lane.clone()))
@@ -111,7 +113,8 @@ impl Queue {
 
     fn claim_lapsed(&mut self, request: &Claim, now: Timestamp, source: &mut Source) -> Claimed {
         let lapsed = self.leases.iter().take_while(|(until, _)| *until <= now);
-        let wanted = lapsed.filter(|(_, id)| self.wants(request, id));
+        let borne_out = lapsed.filter(|(until, id)| self.leased_until(*until, id));
+        let wanted = borne_out.filter(|(_, id)| self.wants(request, id));
         let ids: Vec<_> = wanted.take(request.max).map(|(_, id)| id.clone()).collect();
         let leases: Vec<_> = ids.iter().map(|id| self.grant(id, request, now, source)).collect();
         let more = leases.len() == request.max;

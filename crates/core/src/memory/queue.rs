@@ -28,7 +28,7 @@ pub(crate) struct Queue {
     pub tasks: HashMap<String, Entry>,
     /// Waiting tasks by limit key, each lane in the order of service. A full key's lane is
     /// passed over whole, so that its tasks cost the others nothing (LH-CLAIM-12).
-    pub lanes: BTreeMap<Option<LimitKey>, BTreeMap<Place, String>>,
+    pub lanes: Lanes,
     /// Leased tasks by the end of their lease.
     pub leases: BTreeSet<(Timestamp, String)>,
     /// Members are (task, fence), never a count (LH-LIMIT-3); each ends with its lease.
@@ -182,6 +182,7 @@ impl Queue {
         self.left.retain(|_, (_, until)| *until > now);
         self.held_keys.retain(|_, held| *held > now);
         self.mend_slots(now);
+        self.mend_places();
         self.forget_claims(now);
         let over = |entry: &Entry| entry.expires.is_some_and(|expires| expires <= now);
         let mut ids: Vec<_> =
@@ -210,6 +211,31 @@ impl Queue {
         });
     }
 
+    /// Puts both indexes right where they disagree with the tasks (LH-LAPSE-8).
+    fn mend_places(&mut self) {
+        let lanes = std::mem::take(&mut self.lanes);
+        let leases = std::mem::take(&mut self.leases);
+        let ids: Vec<_> = self.tasks.keys().cloned().collect();
+        for id in ids {
+            self.place(&id);
+        }
+        let lapses = self.leases.symmetric_difference(&leases).count();
+        let missing = places(&self.lanes).filter(|place| !stands(&lanes, place)).count();
+        let surplus = places(&lanes).filter(|place| !stands(&self.lanes, place)).count();
+        self.events.repaired += (lapses + missing + surplus) as u64;
+    }
+
+    /// Whether the task waits, and waits there.
+    pub fn waits_at(&self, place: &Place, id: &str) -> bool {
+        let waits = |entry: &Entry| entry.task.state == State::Waiting && place_of(entry) == *place;
+        self.tasks.get(id).is_some_and(waits)
+    }
+
+    /// Whether the task is leased, and until then.
+    pub fn leased_until(&self, until: Timestamp, id: &str) -> bool {
+        self.tasks.get(id).is_some_and(|entry| entry.task.until == Some(until))
+    }
+
     pub fn list(&self, request: &List, after: u64, now: Timestamp) -> Page {
         let mut found: Vec<&Entry> = self.tasks.values().filter(|e| e.seq > after).collect();
         found.retain(|entry| request.filter.matches(&entry.task, now));
@@ -235,6 +261,16 @@ impl Queue {
         }
         counts
     }
+}
+
+pub(crate) type Lanes = BTreeMap<Option<LimitKey>, BTreeMap<Place, String>>;
+
+fn places(lanes: &Lanes) -> impl Iterator<Item = (&Option<LimitKey>, &Place, &String)> {
+    lanes.iter().flat_map(|(key, lane)| lane.iter().map(move |(place, id)| (key, place, id)))
+}
+
+fn stands(lanes: &Lanes, (key, place, id): &(&Option<LimitKey>, &Place, &String)) -> bool {
+    lanes.get(*key).and_then(|lane| lane.get(*place)) == Some(*id)
 }
 
 fn place_of(entry: &Entry) -> Place {
