@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fmt::{self, Debug};
+use std::net::SocketAddr;
 use std::sync::OnceLock;
 
 use leasehold_core::clause::{Clause, LAPSE_8};
@@ -168,9 +169,25 @@ impl Context {
     /// # Errors
     /// When the harness cannot open one.
     pub async fn actor(&self, name: &str) -> Result<Actor, Stop> {
-        let backend = self.world.open(Link::Direct).await?;
+        self.actor_by(Link::Direct, name).await
+    }
+
+    /// The same with a handle that reaches the store by this link.
+    ///
+    /// # Errors
+    /// When the harness cannot open one.
+    pub async fn actor_by(&self, link: Link, name: &str) -> Result<Actor, Stop> {
+        let backend = self.world.open(link).await?;
         self.capabilities.get_or_init(|| backend.capabilities());
         Ok(Actor::new(self.history.record(name, backend), name))
+    }
+
+    /// Where the store's server listens.
+    ///
+    /// # Errors
+    /// When there is no network between the handles and such a store: the case is inapplicable.
+    pub fn address(&self) -> Result<SocketAddr, Stop> {
+        self.world.address().ok_or_else(Stop::inapplicable)
     }
 
     /// Says what follows, for whoever reads the lanes of a failure.

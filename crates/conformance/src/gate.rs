@@ -152,6 +152,14 @@ impl Gate {
         self.shared.state.borrow().lane(way).stopped
     }
 
+    /// Whether something has been held back, or cut off, that way since the gate was last told
+    /// what to do with it.
+    #[must_use]
+    pub fn has_stopped(&self, way: Way) -> bool {
+        let state = self.shared.state.borrow();
+        state.lane(way).stopped > state.lane(way).mark
+    }
+
     /// How many bytes have come to the gate that way.
     #[must_use]
     pub fn came(&self, way: Way) -> u64 {

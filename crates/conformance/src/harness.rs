@@ -2,6 +2,7 @@
 
 use std::error::Error as StdError;
 use std::fmt;
+use std::net::SocketAddr;
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -105,6 +106,10 @@ impl Profile {
 pub enum Link {
     /// As a user's would.
     Direct,
+    /// By way of this address, where a [`Gate`](crate::Gate) stands before the server of
+    /// [`World::address`]: every connection of the handle goes there. It has to give up a call
+    /// that is not answered within 15 s; to do so after a second or two keeps the cases quick.
+    Through(SocketAddr),
 }
 
 /// Makes worlds for one backend.
@@ -140,6 +145,13 @@ pub trait Harness: Send + Sync + 'static {
 pub trait World: Send + Sync {
     /// A new handle, as another process would have one.
     async fn open(&self, link: Link) -> Result<Arc<dyn Backend>, HarnessError>;
+
+    /// Where the server listens, so that a case can put a [`Gate`](crate::Gate) before it and
+    /// open a [`Link::Through`] that. `None` says that handles reach such a store without a
+    /// network; the cases of what a network does are inapplicable then.
+    fn address(&self) -> Option<SocketAddr> {
+        None
+    }
 
     /// Moves the store's clock, as every handle of this world sees it; negative moves it
     /// back, and 0 only asks whether there is such a clock. Only called on a manual one. A
@@ -180,6 +192,21 @@ pub enum PlantedRecord {
     Newer,
 }
 
+/// An entry of an index that disagrees with the tasks' records (LH-LAPSE-8).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum PlantedIndex {
+    /// The leased task is missing where lapsed leases are looked for.
+    LapseMissing,
+    /// The task stands there as if its lease had ended long ago. It has none that has lapsed, or
+    /// there is no such task.
+    LapseSurplus,
+    /// The waiting task is missing where claims look for work.
+    ReadyMissing,
+    /// The task stands there as if it were ready now. It does not wait, or there is no such task.
+    ReadySurplus,
+}
+
 /// Faults that a case plants behind the backend's back. Cases that need what is left out are
 /// incomplete; there will be more of them, so each has a body.
 #[async_trait]
@@ -195,8 +222,19 @@ pub trait Faults: Send + Sync {
         unable("way to plant a slot")
     }
 
-    /// Makes the next fence at least `value`.
-    async fn raise_fence(&self, _value: u64) -> Result<(), HarnessError> {
+    /// Makes an index disagree with the records. `None` says that nothing in such a store could:
+    /// it looks into the records themselves, or its engine keeps them and each index in step.
+    async fn plant_index(
+        &self,
+        _task: &TaskRef,
+        _planted: PlantedIndex,
+    ) -> Result<Option<()>, HarnessError> {
+        unable("way to plant an entry of an index")
+    }
+
+    /// Makes the next fence of the queue at least `value`; a store with one source for all
+    /// queues may raise that.
+    async fn raise_fence(&self, _queue: &str, _value: u64) -> Result<(), HarnessError> {
         unable("way to raise the fence")
     }
 

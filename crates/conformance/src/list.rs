@@ -56,6 +56,7 @@ macro_rules! __cases {
                 attempt_is_no_fence [FENCE_4] CORE;
                 one_instant_has_many_fences [FENCE_4, TIME_4] CORE;
                 each_rescue_has_its_own [FENCE_3, LAPSE_3] CORE;
+                nobody_has_no_fence [COMMIT_1, FENCE_2] CORE;
                 a_foreign_fence_changes_nothing [FENCE_2, COMMIT_1, COMMIT_9] CORE;
             }
             enq {
@@ -76,6 +77,7 @@ macro_rules! __cases {
                 an_id_is_remembered_and_then_free [ENQ_9] CORE;
                 a_remembered_commit_is_replayed [ENQ_9, COMMIT_8] CORE;
                 an_id_memory_of_nothing [ENQ_9, COMMIT_8] CORE;
+                an_id_that_left_twice_is_remembered [ENQ_9] CORE;
                 an_ended_memory_hides_no_key [ENQ_9] UNIQUE;
             }
             read {
@@ -237,6 +239,14 @@ macro_rules! __cases {
                 decided_is_not_rescued [LAPSE_1] CORE;
                 rescue_lease_has_its_own_length [LAPSE_2, LAPSE_3] CORE;
             }
+            index {
+                missing_lease_is_found [LAPSE_8] FAULTS;
+                surplus_lease_is_dropped [LAPSE_8, CLAIM_6, LAPSE_1] FAULTS;
+                missing_ready_is_found [LAPSE_8] FAULTS;
+                surplus_ready_is_dropped [LAPSE_8, CLAIM_2] FAULTS;
+                early_lease_is_rescued_in_time [LAPSE_8, LAPSE_1] FAULTS;
+                entry_of_an_earlier_life_grants_nothing [LAPSE_8, CLAIM_2] FAULTS;
+            }
             retry {
                 delay_follows_the_policy [RETRY_1] CORE;
                 delay_is_spread_by_the_seed [RETRY_1] CORE;
@@ -349,12 +359,16 @@ macro_rules! __cases {
                 unset_group_is_invalid [ENQ_5] LIMITS;
                 keys_and_groups_are_apart [LIMIT_1] LIMITS;
                 surplus_slot_is_mended [LAPSE_8, LIMIT_3] LIMITS FAULTS;
+                surplus_slot_beside_a_live_one_is_mended [LAPSE_8, LIMIT_3] LIMITS FAULTS;
                 gone_heir_strands_nobody [LIMIT_6, LIMIT_2] LIMITS;
                 kinds_never_starve_under_a_key [LIMIT_1, CLAIM_10] LIMITS KINDS;
                 leases_of_one_call_have_a_slot_each [LIMIT_3, RENEW_3] LIMITS;
                 a_purge_frees_no_slot [LIMIT_3, LIMIT_7] LIMITS;
                 the_first_end_counts [LIMIT_6] LIMITS;
                 newer_takes_no_place [CLAIM_11, LIMIT_6] LIMITS FAULTS;
+                a_clock_set_back_hides_no_blocked_task [CLAIM_4, TIME_4] LIMITS;
+                a_shorter_lease_is_waited_for [LIMIT_6] LIMITS;
+                many_blocked_never_end_the_search [CLAIM_4, LIMIT_2] LIMITS;
             }
             uniq {
                 second_is_duplicate [UNIQ_2, ENQ_2] UNIQUE;
@@ -411,6 +425,22 @@ macro_rules! __cases {
             faults {
                 a_wait_for_a_lock_ends_with_a_new_reading [TIME_2, RENEW_2, COMMIT_7, TIME_5] FAULTS;
                 a_step_that_fails_leaves_nothing [ENQ_7, COMMIT_2, FENCE_2, GEN_4] FAULTS;
+            }
+            link {
+                an_enqueue_without_its_reply_counts_once [GEN_4, ENQ_2] CORE;
+                a_claim_without_its_reply_lapses [GEN_4, CLAIM_8] CORE;
+                a_named_claim_without_its_reply_is_repeated [GEN_4, CLAIM_9] REPLAY;
+                a_renew_without_its_reply_counts_once [GEN_4] CORE;
+                a_commit_without_its_reply_is_replayed [GEN_4, COMMIT_4] CORE;
+                follow_ups_without_a_reply_are_made_once [GEN_4, COMMIT_4, ENQ_8] FOLLOW_UPS;
+                settings_without_a_reply_stand [GEN_4] CORE;
+                a_purge_without_its_reply_counts_once [GEN_4] CORE;
+                a_lost_request_changes_nothing [GEN_4] CORE;
+                a_batch_in_part_is_whole_or_nothing [GEN_4, ENQ_7, COMMIT_2] CORE;
+                a_reply_in_part_is_no_reply [GEN_4, ENQ_7, COMMIT_2] CORE;
+                each_caller_is_told_its_own [GEN_4, READ_1] CORE;
+                a_dropped_calls_reply_is_nobody_elses [GEN_4, GEN_5, ENQ_2] CORE;
+                a_silent_server_holds_nobody [GEN_4, ENQ_2] CORE;
             }
             orders {
                 worker_rescuer_and_operator [COMMIT_1, COMMIT_4, COMMIT_7, FENCE_2, LATE_1, LATE_2, LAPSE_1, BUDGET_1, BUDGET_3, OPER_1, OPER_8] ORDERS;

@@ -19,6 +19,7 @@ pub const PARTLY: &[(&str, &str)] = &[
         "random histories of one caller, and of three at once whose overlaps are by chance; a \
          passed history proves nothing about another",
     ),
+    ("LH-GEN-4", "a lost request or reply is seen where a network is between handle and store"),
     (
         "LH-CLAIM-12",
         "cases prove that nothing is hidden; what it costs is proved by plans: the \

@@ -107,10 +107,12 @@ async fn a_batch_can_arrive_in_part() {
     gate.cut_after(Way::Requests, 6);
     client.write_all(b"add\nadd\nadd\n").await.expect("the gate takes it");
     gate.stopped(Way::Requests).await;
+    assert!(gate.has_stopped(Way::Requests) && !gate.has_stopped(Way::Replies));
     let told = answer(&mut client).await;
     assert!(matches!(told, Some(1) | None), "the answer may be lost with the connection: {told:?}");
     let mut next = TcpStream::connect(gate.address()).await.expect("the gate listens");
     gate.release();
+    assert!(!gate.has_stopped(Way::Requests), "it was told anew");
     next.write_all(b"add\n").await.expect("it is open");
     let told = answer(&mut next).await;
     assert!(matches!(told, Some(1 | 2)), "of three lines, one at most has arrived: {told:?}");

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use leasehold_conformance::{
-    Case, Faults, Harness, HarnessError, Lasting, Link, PlantedRecord, Profile, World,
+    Case, Faults, Harness, HarnessError, Lasting, Link, PlantedIndex, PlantedRecord, Profile, World,
 };
 use leasehold_core::{Backend, Features, LimitKey, ManualClock, TaskRef};
 use leasehold_sql::{SqliteBackend, SqliteConfig, Synchronous};
@@ -129,7 +129,16 @@ impl Faults for SqliteWorld {
         }
     }
 
-    async fn raise_fence(&self, value: u64) -> Result<(), HarnessError> {
+    /// SQLite derives each index from the row itself, in the step that writes the row.
+    async fn plant_index(
+        &self,
+        _task: &TaskRef,
+        _planted: PlantedIndex,
+    ) -> Result<Option<()>, HarnessError> {
+        Ok(None)
+    }
+
+    async fn raise_fence(&self, _queue: &str, value: u64) -> Result<(), HarnessError> {
         let last = i64::try_from(value.saturating_sub(1))?;
         let raise = sqlx::query("update fence set value = max(value, ?1)").bind(last);
         raise.execute(&mut self.raw().await?).await?;

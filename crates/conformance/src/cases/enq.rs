@@ -7,15 +7,16 @@ use leasehold_core::clause::{
 };
 use leasehold_core::decide;
 use leasehold_core::{
-    BackendExt, Backoff, Bounds, CommitItem, CommitVerdict, Configure, Count, Delivery, Due,
-    DuplicateCause, Enqueue, EnqueueVerdict, Error, ErrorKind, Found, Get, Intervention, Jitter,
-    Keep, LimitKey, NewTask, Outcome, Priority, Purge, Purpose, Queues, Retention, Retry,
+    BackendExt, Backoff, Bounds, Commit, CommitItem, CommitVerdict, Configure, Count, Delivery,
+    Due, DuplicateCause, Enqueue, EnqueueVerdict, Error, ErrorKind, Found, Get, Intervention,
+    Jitter, Keep, LimitKey, NewTask, Outcome, Priority, Purge, Purpose, Queues, Retention, Retry,
     RetryPolicy, State, StoredTask, TaskRef,
 };
 
 use crate::actor::{Actor, applied, success};
 use crate::context::{Context, Stop};
 use crate::demand;
+use crate::staged::take;
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 const DAY_MS: i64 = 86_400_000;
@@ -302,6 +303,8 @@ pub(crate) async fn an_id_is_remembered_and_then_free(cx: &mut Context) -> Resul
         let again = || Actor::task(way).with_due(Due::In(DAY));
         let memory_ms = i64::try_from(memory).unwrap_or_default() * 1_000;
         let left = duplicate(DuplicateCause::Id, way, None);
+        let found = user.backend().get(Get::new(TaskRef::new(Context::QUEUE, way))).await?;
+        cx.check_that(ENQ_9, "a get of the id", matches!(found, Found::Left(_)), found);
         for by_ms in [0, memory_ms - 1] {
             cx.shift(by_ms).await?;
             let what = format!("an enqueue {by_ms} ms after the {way}");
@@ -321,6 +324,30 @@ pub(crate) async fn an_id_is_remembered_and_then_free(cx: &mut Context) -> Resul
         let want = StoredTask::enqueued(Context::QUEUE, again(), fence, now.enqueued_at);
         cx.check(ENQ_9, "the next task under the id", now, want);
     }
+    Ok(())
+}
+
+/// What is remembered of an id's first task ends in its own time, and ends nothing of what is
+/// remembered of its second one.
+pub(crate) async fn an_id_that_left_twice_is_remembered(cx: &mut Context) -> Result<(), Stop> {
+    let user = cx.actor("user").await?;
+    // Both leave by one call, and only one of them comes again.
+    user.enqueue_all(["t", "other"].map(Actor::task).into()).await?;
+    let leases = take(&user, 2).await?;
+    let ends =
+        leases.iter().map(|one| CommitItem::new(one.guard(), decide::run(one, success(), 0)));
+    for told in user.backend().commit(Commit::new(ends.collect())).await? {
+        applied(told?)?;
+    }
+    cx.shift(60_000).await?;
+    user.enqueue(Actor::task("t")).await?;
+    let lease = user.run_one().await?;
+    applied(user.succeed(&lease).await?)?;
+    let _ = user.backend().purge(Purge::new(Context::QUEUE, 100)).await?;
+    cx.shift(59_999).await?;
+    let left = duplicate(DuplicateCause::Id, "t", None);
+    let told = user.try_enqueue(Actor::task("t")).await?;
+    cx.check(ENQ_9, "an enqueue 1 ms before the second memory ends", told, left);
     Ok(())
 }
 

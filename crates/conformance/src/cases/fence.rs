@@ -108,7 +108,7 @@ const GONE: CommitVerdict = CommitVerdict::Gone;
 pub(crate) async fn high_fences_are_exact(cx: &mut Context) -> Result<(), Stop> {
     let worker = cx.actor("worker").await?;
     for (id, floor) in [("a", 1 << 53), ("b", (1 << 53) + 1_001)] {
-        cx.planting()?.raise_fence(floor).await?;
+        cx.planting()?.raise_fence(worker.queue(), floor).await?;
         let born = worker.enqueue(Actor::kept(id)).await?;
         let run = worker.run_one().await?;
         cx.check_that(FENCE_5, "the raised fence", born.value() >= floor, born);
@@ -240,6 +240,25 @@ pub(crate) async fn each_rescue_has_its_own(cx: &mut Context) -> Result<(), Stop
     }
     applied(rescuer.give_back(&newest).await?)?;
     cx.check(LAPSE_3, "the rescues of one lapse", worker.get("t").await?.rescues, 1);
+    Ok(())
+}
+
+/// A task that has no run has no fence of one: a success that shows the fence of nobody is not
+/// late, and changes nothing.
+pub(crate) async fn nobody_has_no_fence(cx: &mut Context) -> Result<(), Stop> {
+    let worker = cx.actor("worker").await?;
+    worker.enqueue(Actor::kept("t")).await?;
+    for place in ["never claimed", "given back"] {
+        let before = worker.get("t").await?;
+        let mut lease = leasehold_core::Lease::of(before.clone(), before.enqueued_at);
+        lease.fence = Fence::new(0);
+        let told = worker.succeed(&lease).await?;
+        let refused = matches!(told, CommitVerdict::Stale { .. } | CommitVerdict::Gone);
+        cx.check_that(COMMIT_1, &format!("a success by the fence 0, {place}"), refused, told);
+        cx.check_untouched(FENCE_2, &format!("the task, {place}"), &worker, &before).await?;
+        let run = worker.run_one().await?;
+        applied(worker.end(&run, Outcome::Released(Entered::No)).await?)?;
+    }
     Ok(())
 }
 

@@ -20,8 +20,9 @@ use crate::demand;
 use crate::staged::{Met, Staged, clear, ids, outcomes, stale, take, take_as};
 
 pub(crate) use slots::{
-    a_purge_frees_no_slot, leases_of_one_call_have_a_slot_each, newer_takes_no_place,
-    surplus_slot_is_mended, the_first_end_counts,
+    a_clock_set_back_hides_no_blocked_task, a_purge_frees_no_slot, a_shorter_lease_is_waited_for,
+    leases_of_one_call_have_a_slot_each, many_blocked_never_end_the_search, newer_takes_no_place,
+    surplus_slot_beside_a_live_one_is_mended, surplus_slot_is_mended, the_first_end_counts,
 };
 
 const HELD: RenewVerdict = RenewVerdict::Held { ttl_left: Actor::TTL };

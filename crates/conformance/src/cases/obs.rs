@@ -95,6 +95,11 @@ pub(crate) async fn overdue(cx: &mut Context) -> Result<(), Stop> {
         applied(user.end(&run, outcome).await?)?;
         before = check_grown(cx, &user, &what, before, |e| e.overdue += 1).await?;
     }
+    user.enqueue(Actor::task("first")).await?;
+    let run = user.run_one().await?;
+    cx.shift(Actor::TTL_MS).await?;
+    applied(user.succeed(&run).await?)?;
+    let before = check_grown(cx, &user, "a first run", before, |e| e.overdue += 1).await?;
     user.enqueue(Actor::task("u")).await?;
     user.run_one().await?;
     cx.shift(Actor::TTL_MS).await?;

@@ -260,7 +260,7 @@ async fn a_fault_that_cannot_be_planted_makes_a_case_incomplete() {
     struct Bare;
     #[async_trait]
     impl Faults for Bare {}
-    let error = Bare.raise_fence(1).await.expect_err("it has no body");
+    let error = Bare.raise_fence("q", 1).await.expect_err("it has no body");
     let Stop(why) = error.into();
     assert!(
         matches!(why, Why::Incomplete(why) if why == "this world has no way to raise the fence")

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use leasehold_core::Features;
 use leasehold_core::clause::Clause;
 
+use crate::network::Wiring;
 use crate::sin::{Innocent, Sin};
 
 /// One store with one fault.
@@ -20,6 +21,8 @@ pub struct Charge {
     pub met: &'static str,
     /// Makes the store's fault, once for each world.
     pub sin: fn() -> Arc<dyn Sin>,
+    /// What is between the store and its handles.
+    pub wiring: Wiring,
     /// What the store declares.
     pub features: Features,
     /// Each of these cases has to fail, and to name this clause in a fault.
@@ -39,6 +42,7 @@ impl Charge {
         what: "nothing",
         met: "",
         sin: || Arc::new(Innocent),
+        wiring: Wiring::None,
         features: Features::all(),
         killed_by: &[],
         also: "",

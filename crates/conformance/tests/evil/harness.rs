@@ -1,21 +1,25 @@
 //! The suite's harness for a store with one fault.
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use leasehold_conformance::{
-    Case, Faults, Harness, HarnessError, Lasting, Link, Orders, PlantedRecord, Profile, World,
-    async_trait,
+    Case, Faults, Harness, HarnessError, Lasting, Link, Orders, PlantedIndex, PlantedRecord,
+    Profile, World, async_trait,
 };
 use leasehold_core::{Backend, Features, Fence, LimitKey, ManualClock, State, StoredTask, TaskRef};
 
 use crate::backend::Evil;
+use crate::network::{Server, Wiring};
 use crate::sin::Sin;
+use crate::wired::Wired;
 
 pub struct Exam {
     pub features: Features,
     pub sin: fn() -> Arc<dyn Sin>,
+    pub wiring: Wiring,
 }
 
 #[async_trait]
@@ -28,7 +32,11 @@ impl Harness for Exam {
         let hand = ManualClock::default();
         let clock = case.needs.clock.of(&hand);
         let store = Evil::new(clock, self.features, (self.sin)());
-        Ok(Box::new(EvilWorld { store, hand, handles: AtomicUsize::new(0) }))
+        let server = match self.wiring {
+            Wiring::None => None,
+            wiring => Some((Server::open().await?, wiring)),
+        };
+        Ok(Box::new(EvilWorld { store, hand, handles: AtomicUsize::new(0), server }))
     }
 }
 
@@ -36,18 +44,25 @@ struct EvilWorld {
     store: Evil,
     hand: ManualClock,
     handles: AtomicUsize,
+    server: Option<(Server, Wiring)>,
 }
 
 #[async_trait]
 impl World for EvilWorld {
     async fn open(&self, link: Link) -> Result<Arc<dyn Backend>, HarnessError> {
-        match link {
-            Link::Direct => {
-                let by = self.handles.fetch_add(1, Ordering::Relaxed);
-                Ok(Arc::new(self.store.handle(by)))
+        let by = self.handles.fetch_add(1, Ordering::Relaxed);
+        match (link, &self.server) {
+            (Link::Direct, _) => Ok(Arc::new(self.store.handle(by))),
+            (Link::Through(address), Some((server, wiring))) => {
+                let connection = server.connect(address, *wiring);
+                Ok(Arc::new(Wired::new(self.store.handle(by), connection)))
             }
-            other => Err(format!("there is no {other:?} link to memory").into()),
+            (other, _) => Err(format!("there is no {other:?} link to memory").into()),
         }
+    }
+
+    fn address(&self) -> Option<SocketAddr> {
+        self.server.as_ref().map(|(server, _)| server.address())
     }
 
     async fn shift(&self, by_ms: i64) -> Result<(), HarnessError> {
@@ -104,7 +119,16 @@ impl Faults for EvilWorld {
         Ok(())
     }
 
-    async fn raise_fence(&self, value: u64) -> Result<(), HarnessError> {
+    /// The model searches, and has no index.
+    async fn plant_index(
+        &self,
+        _task: &TaskRef,
+        _planted: PlantedIndex,
+    ) -> Result<Option<()>, HarnessError> {
+        Ok(None)
+    }
+
+    async fn raise_fence(&self, _queue: &str, value: u64) -> Result<(), HarnessError> {
         let (mut store, _) = self.store.locked();
         store.fence = store.fence.max(value.saturating_sub(1));
         Ok(())

@@ -3,11 +3,13 @@
 mod backend;
 mod charge;
 mod harness;
+mod network;
 mod not_here;
 mod report;
 mod sin;
 mod sins;
 mod trial;
+mod wired;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -17,13 +19,18 @@ use leasehold_core::Features;
 
 use crate::charge::Charge;
 use crate::harness::Exam;
+use crate::network::Wiring;
 use crate::sin::Innocent;
 use crate::trial::Finding;
 
 /// The store without a fault passes the whole suite; so each verdict below is the fault's.
 mod innocent {
     use super::*;
-    leasehold_conformance::suite!(Exam { features: Features::all(), sin: || Arc::new(Innocent) });
+    leasehold_conformance::suite!(Exam {
+        features: Features::all(),
+        sin: || Arc::new(Innocent),
+        wiring: Wiring::Sound,
+    });
 }
 
 /// The numbers 1 to 42 are the faults that the suite was designed against.

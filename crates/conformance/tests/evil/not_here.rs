@@ -35,9 +35,14 @@ pub const NOT_HERE: &[Elsewhere] = &[
         covered_by: "faults/a_wait_for_a_lock_ends_with_a_new_reading, where there are locks",
     },
     Elsewhere {
-        what: "a request that is written half, a reply that is lost on its way",
-        why: "there is no connection between the cases and the store",
-        covered_by: "the gate; dropped futures stand in for both here",
+        what: "a server that carries out what it has read of a request in part",
+        why: "what goes over the wire here is a number of 8 bytes, and no part of it says which",
+        covered_by: "\"a batch is sent task by task\"; the link cases on real servers",
+    },
+    Elsewhere {
+        what: "a handle that tells the reply of a call before it came",
+        why: "the answer lies with the server, and a handle has none to make up",
+        covered_by: "link/a_lost_request_changes_nothing on real servers",
     },
     Elsewhere {
         what: "a record that is gone with its index left over, or the other way",

@@ -109,7 +109,7 @@ impl Finding {
 pub fn run(charge: &'static Charge) -> Finding {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.expect("a runtime can be built");
-    let exam = Exam { features: charge.features, sin: charge.sin };
+    let exam = Exam { features: charge.features, sin: charge.sin, wiring: charge.wiring };
     let mut finding =
         Finding { charge, kills: Vec::new(), others: 0, asked: 0, complaints: Vec::new() };
     for (id, _) in charge.killed_by {
@@ -130,7 +130,11 @@ pub fn run(charge: &'static Charge) -> Finding {
 fn is_asked(charge: &Charge, case: &Case) -> bool {
     // Orders, histories and lanes may find anything, so that none of them is a bystander.
     let named = matches!(case.kind, Kind::Named | Kind::Meta);
-    let dear = !named || case.needs.clock == CaseClock::Real || DEAR.contains(&case.id);
+    // Where there is a network, these wait for handles that find their way back.
+    let dear = case.id.starts_with("link/")
+        || !named
+        || case.needs.clock == CaseClock::Real
+        || DEAR.contains(&case.id);
     !dear || charge.clause_of(case.id).is_some()
 }
 

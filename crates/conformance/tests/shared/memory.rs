@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use leasehold_conformance::{
-    Case, Faults, Harness, HarnessError, Lasting, Link, Orders, PlantedRecord, Profile, World,
+    Case, Faults, Harness, HarnessError, Lasting, Link, Orders, PlantedIndex, PlantedRecord,
+    Profile, World,
 };
 use leasehold_core::{
-    Backend, BackendExt, Features, LimitKey, ManualClock, MemoryBackend, TaskRef,
+    Backend, BackendExt, Features, LimitKey, ManualClock, MemoryBackend, Misplaced, TaskRef,
 };
 
 /// The memory backend with these features, and so many orders of each race.
@@ -75,7 +76,25 @@ impl Faults for MemoryWorld {
         Ok(())
     }
 
-    async fn raise_fence(&self, value: u64) -> Result<(), HarnessError> {
+    async fn plant_index(
+        &self,
+        task: &TaskRef,
+        planted: PlantedIndex,
+    ) -> Result<Option<()>, HarnessError> {
+        let planted = match planted {
+            PlantedIndex::LapseMissing => Misplaced::LapseMissing,
+            PlantedIndex::LapseSurplus => Misplaced::LapseSurplus,
+            PlantedIndex::ReadyMissing => Misplaced::ReadyMissing,
+            PlantedIndex::ReadySurplus => Misplaced::ReadySurplus,
+            other => return Err(format!("{other:?} cannot be planted").into()),
+        };
+        self.backend
+            .misplace(task, planted)
+            .then_some(Some(()))
+            .ok_or_else(|| "no such task".into())
+    }
+
+    async fn raise_fence(&self, _queue: &str, value: u64) -> Result<(), HarnessError> {
         self.backend.raise_fence(value);
         Ok(())
     }

@@ -3,7 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use leasehold_conformance::leasehold_core::{Events, TaskRef};
-use leasehold_conformance::{Faults, HarnessError, Lasting, PlantedRecord, async_trait};
+use leasehold_conformance::{
+    Faults, HarnessError, Lasting, PlantedIndex, PlantedRecord, async_trait,
+};
 use leasehold_redb::record::Entry;
 use leasehold_redb::store::{BODY, COUNT, HEAD, INDEX, places, tally};
 use redb::{Database, ReadableDatabase, ReadableTable};
@@ -27,7 +29,7 @@ impl Faults for super::RedbWorld {
         Ok(tx.commit()?)
     }
 
-    async fn raise_fence(&self, value: u64) -> Result<(), HarnessError> {
+    async fn raise_fence(&self, _queue: &str, value: u64) -> Result<(), HarnessError> {
         let tx = self.db.begin_write()?;
         {
             let mut counts = tx.open_table(COUNT)?;
@@ -35,6 +37,15 @@ impl Faults for super::RedbWorld {
             counts.insert(("", "fence"), last.max(value.saturating_sub(1)))?;
         }
         Ok(tx.commit()?)
+    }
+
+    /// One transaction writes a record and its places, and the engine keeps what it has committed.
+    async fn plant_index(
+        &self,
+        _task: &TaskRef,
+        _planted: PlantedIndex,
+    ) -> Result<Option<()>, HarnessError> {
+        Ok(None)
     }
 
     /// redb has one writer at a time, so that any open write holds every task.

@@ -174,5 +174,12 @@ pub(crate) async fn replay_is_not_for_anybody(cx: &mut Context) -> Result<(), St
     wrong.item.decision = end.item.decision;
     wrong.item.guard.fence = leasehold_core::Fence::new(current.value() + 1_000_000);
     theirs.refused(cx, COMMIT_6, &wrong).await?;
+
+    // The decision that was the last one to be applied, shown with another fence.
+    for mut wrong in moves::endings(&run) {
+        wrong.item.decision = end.item.decision;
+        wrong.item.guard.fence = leasehold_core::Fence::new(old.fence.value());
+        scene.refused(cx, COMMIT_4, &wrong).await?;
+    }
     scene.claimable(cx, COMMIT_6).await
 }

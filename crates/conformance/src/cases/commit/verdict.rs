@@ -289,7 +289,18 @@ pub(crate) async fn result_is_kept(cx: &mut Context) -> Result<(), Stop> {
         success.item.change.result.clone_from(&result);
         scene.lands(cx, COMMIT_2, &success).await?;
         scene.shift(cx, 24 * 60 * 60 * 1_000).await?;
-        cx.check(COMMIT_2, what, scene.task().await?.result, result);
+        let task = scene.task().await?;
+        cx.check(COMMIT_2, what, &task.result, &result);
+        scene.lands(cx, COMMIT_2, &moves::act(&task, "redrive")?).await?;
+        let task = scene.task().await?;
+        cx.check(COMMIT_2, &format!("{what}, after a redrive"), &task.result, &None);
+
+        // Nothing of it is left when the task leaves, either.
+        let run = scene.run(cx, &scene.cast.worker).await?;
+        let mut success = moves::ending(&run, "success")?;
+        success.item.change.result = result;
+        scene.lands(cx, COMMIT_2, &success).await?;
+        scene.lands(cx, COMMIT_2, &moves::act(&scene.task().await?, "delete")?).await?;
     }
     Ok(())
 }

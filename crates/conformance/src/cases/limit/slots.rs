@@ -1,14 +1,18 @@
 //! Slots beside others of their key: what ends one leaves the others as they are.
 
-use leasehold_core::clause::{CLAIM_11, LAPSE_8, LIMIT_3, LIMIT_6, LIMIT_7, RENEW_3};
+use std::time::Duration;
+
+use leasehold_core::clause::{
+    CLAIM_4, CLAIM_11, LAPSE_8, LIMIT_2, LIMIT_3, LIMIT_6, LIMIT_7, RENEW_3, TIME_4,
+};
 use leasehold_core::decide::Intervention;
-use leasehold_core::{Configure, Count, Lease, LimitKey, Priority};
+use leasehold_core::{Claim, Configure, Count, Lease, LimitKey, Priority, Purpose, Status};
 
 use super::{HELD, claimable, one, under};
 use crate::actor::{Actor, applied};
 use crate::context::{Context, Stop};
 use crate::harness::PlantedRecord;
-use crate::staged::{purge_all, take};
+use crate::staged::{ids, purge_all, take, take_as};
 
 fn nth(leases: &[Lease], n: usize) -> Result<&Lease, Stop> {
     leases.get(n).ok_or_else(|| Stop::because(format!("no lease number {n}")))
@@ -63,6 +67,78 @@ pub(crate) async fn the_first_end_counts(cx: &mut Context) -> Result<(), Stop> {
     Ok(())
 }
 
+/// A key is looked at when a shorter lease of it ends, though others were parked behind longer
+/// ones.
+pub(crate) async fn a_shorter_lease_is_waited_for(cx: &mut Context) -> Result<(), Stop> {
+    let (worker, other) = under(cx, 2, &["a", "b", "c", "d"]).await?;
+    let leases = take(&worker, 2).await?;
+    claimable(cx, LIMIT_6, "behind two", &other, &[]).await?;
+    applied(worker.succeed(nth(&leases, 0)?).await?)?;
+    let short = Duration::from_millis(1_000);
+    let claim = Claim::new(worker.queue(), Purpose::Run, 9, short, "short");
+    let taken = take_as(&worker, claim).await?;
+    cx.check(LIMIT_6, "runs in the place that was freed", ids(&taken), ["c"].to_vec());
+    cx.shift(999).await?;
+    claimable(cx, LIMIT_6, "1 ms before the short lease's end", &other, &[]).await?;
+    cx.shift(1).await?;
+    claimable(cx, LIMIT_6, "at the short lease's end", &other, &["d"]).await?;
+    Ok(())
+}
+
+/// Tasks that were met behind a full key at a later instant than now are claimable as soon as they
+/// are ready by the clock as it is.
+pub(crate) async fn a_clock_set_back_hides_no_blocked_task(cx: &mut Context) -> Result<(), Stop> {
+    let (worker, other) = under(cx, 1, &["runs"]).await?;
+    let run = worker.run_one().await?;
+    // The one that is served first is ready last.
+    for (id, priority) in [("low", Priority::LOWEST), ("high", Priority::HIGHEST)] {
+        cx.shift(1_000).await?;
+        worker.enqueue(one(id).with_priority(priority)).await?;
+    }
+    claimable(cx, TIME_4, "behind the run", &other, &[]).await?;
+    cx.shift(-1_500).await?;
+    applied(worker.succeed(&run).await?)?;
+    claimable(cx, TIME_4, "before any is ready", &other, &[]).await?;
+    cx.shift(500).await?;
+    let low = claimable(cx, CLAIM_4, "as the first is ready again", &other, &["low"]).await?;
+    applied(other.succeed(nth(&low, 0)?).await?)?;
+    claimable(cx, TIME_4, "before the other is ready", &other, &[]).await?;
+    cx.shift(1_000).await?;
+    claimable(cx, CLAIM_4, "as the other is ready again", &other, &["high"]).await?;
+    Ok(())
+}
+
+/// However many tasks are met behind a full key, a claim goes on to what is claimable, or says
+/// that there is more.
+pub(crate) async fn many_blocked_never_end_the_search(cx: &mut Context) -> Result<(), Stop> {
+    let (worker, other) = under(cx, 1, &["runs"]).await?;
+    worker.run_one().await?;
+    for batch in 0..45 {
+        let blocked = (0..100).map(|n| one(&format!("{batch}-{n}")));
+        worker
+            .enqueue_all(blocked.map(|new| new.with_priority(Priority::HIGHEST)).collect())
+            .await?;
+    }
+    worker.enqueue(Actor::task("free")).await?;
+    let mut granted = Vec::new();
+    for _ in 0..100 {
+        let claimed = other.claim(2).await?;
+        granted.extend(claimed.leases);
+        if !claimed.more {
+            break;
+        }
+    }
+    cx.check(
+        CLAIM_4,
+        "runs until a claim says that there are no more",
+        ids(&granted),
+        ["free"].to_vec(),
+    );
+    let counts = other.backend().counts(Count::new(Context::QUEUE)).await?;
+    cx.check(LIMIT_2, "tasks that wait", counts.of(Status::Ready), 4_500);
+    Ok(())
+}
+
 /// A record that this build cannot read takes no place from one that it can.
 pub(crate) async fn newer_takes_no_place(cx: &mut Context) -> Result<(), Stop> {
     let (worker, other) = under(cx, 1, &["a"]).await?;
@@ -95,12 +171,25 @@ pub(crate) async fn surplus_slot_is_mended(cx: &mut Context) -> Result<(), Stop>
     let counts = worker.backend().counts(Count::new(Context::QUEUE)).await?;
     let repaired = counts.events.repaired;
     cx.check_that(LAPSE_8, "what was mended is counted", repaired >= 1, repaired);
-    let run = worker.run_one().await?;
-    cx.check(LAPSE_8, "what starts after the repair", run.task_ref.id.as_str(), "t");
+    let runs = claimable(cx, LAPSE_8, "after the repair", &worker, &["t"]).await?;
+    let run = nth(&runs, 0)?;
 
     purge_all(&worker).await?;
     let counts = worker.backend().counts(Count::new(Context::QUEUE)).await?;
     cx.check(LAPSE_8, "a live slot is no surplus", counts.events.repaired, repaired);
+    cx.check(LAPSE_8, "the lease goes on", worker.renew(run).await?, HELD);
+    Ok(())
+}
+
+/// Beside a live slot, too: what waits behind the surplus one starts at once, and not only when
+/// the live one has ended.
+pub(crate) async fn surplus_slot_beside_a_live_one_is_mended(cx: &mut Context) -> Result<(), Stop> {
+    let (worker, other) = under(cx, 2, &["a", "b", "c"]).await?;
+    let run = worker.run_one().await?;
+    cx.planting()?.plant_slot(Context::QUEUE, &LimitKey::new("g", "k")).await?;
+    claimable(cx, LIMIT_3, "behind a surplus slot", &other, &[]).await?;
+    purge_all(&worker).await?;
+    claimable(cx, LAPSE_8, "after the repair", &other, &["b"]).await?;
     cx.check(LAPSE_8, "the lease goes on", worker.renew(&run).await?, HELD);
     Ok(())
 }

@@ -41,7 +41,7 @@ pub const ALL: &[Charge] = &[
             ("model/sequential_histories", clause::PURGE_1),
             ("dead/redrive_once", clause::DEAD_5),
         ],
-        also: "fence ctl obs renew mode oper held dead purge uniq",
+        also: "fence ctl obs renew mode oper held dead purge uniq commit",
         ..Charge::NONE
     },
     Charge {

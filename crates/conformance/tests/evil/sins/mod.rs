@@ -11,6 +11,7 @@ mod follow;
 mod guards;
 mod keys;
 mod late;
+mod lines;
 mod names;
 mod operators;
 mod purges;
@@ -55,6 +56,7 @@ pub fn all() -> impl Iterator<Item = &'static Charge> {
         purges::ALL,
         times::ALL,
         names::ALL,
+        lines::ALL,
     ];
     TABLES.iter().copied().flatten()
 }

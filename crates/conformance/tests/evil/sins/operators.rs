@@ -92,7 +92,7 @@ pub const ALL: &[Charge] = &[
         what: "the history does not say who acted",
         sin: || after(nobody_acted),
         killed_by: &[("oper/history_tells_who_and_why", clause::OPER_10)],
-        also: "renew mode oper held dead uniq",
+        also: "renew mode oper held dead uniq commit",
         ..Charge::NONE
     },
     Charge {

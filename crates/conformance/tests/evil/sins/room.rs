@@ -101,7 +101,10 @@ pub const ALL: &[Charge] = &[
         name: "surplus slots stay",
         what: "a slot that no task explains is never mended",
         sin: || after(nothing_is_mended),
-        killed_by: &[("limit/surplus_slot_is_mended", clause::LAPSE_8)],
+        killed_by: &[
+            ("limit/surplus_slot_is_mended", clause::LAPSE_8),
+            ("limit/surplus_slot_beside_a_live_one_is_mended", clause::LAPSE_8),
+        ],
         ..Charge::NONE
     },
 ];

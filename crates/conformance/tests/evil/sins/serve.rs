@@ -76,7 +76,7 @@ pub const ALL: &[Charge] = &[
         met: "a poll rounded down",
         sin: || ruled(Early),
         killed_by: &[("time/due_is_exact", clause::TIME_3)],
-        also: "claim obs race retry give",
+        also: "claim obs race retry give limit",
         ..Charge::NONE
     },
     Charge {
@@ -117,7 +117,7 @@ pub const ALL: &[Charge] = &[
             ("time/ttl_has_bounds", clause::TIME_5),
             ("lapse/rescue_lease_has_its_own_length", clause::LAPSE_2),
         ],
-        also: "replay",
+        also: "replay limit",
         ..Charge::NONE
     },
     Charge {
