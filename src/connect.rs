@@ -5,7 +5,7 @@ use std::sync::Arc;
 use leasehold_core::{Backend, Error, ErrorKind, MemoryBackend};
 
 /// What a URL may begin with, for errors.
-const KNOWN: &str = "memory: and sqlite:PATH";
+const KNOWN: &str = "memory:, sqlite:PATH and redis://HOST";
 
 /// Opens the store that `url` names, and makes it ready for use.
 ///
@@ -13,14 +13,23 @@ const KNOWN: &str = "memory: and sqlite:PATH";
 /// |---|---|
 /// | `memory:` | a new store in this process, gone with its last handle |
 /// | `sqlite:PATH` | the SQLite file at PATH, made if it is missing; its folder must exist |
+/// | `redis://[USER:PASSWORD@]HOST[:PORT][/DB]` | one Redis or Valkey server |
+/// | `redis-sentinel://[USER:PASSWORD@]HOST[:PORT],.../MASTER[/DB]` | the server that these Sentinels call MASTER |
+/// | `redis-cluster://[USER:PASSWORD@]HOST[:PORT],...` | the cluster to which these nodes belong |
+///
+/// `valkey` may stand for `redis`; `rediss` and `valkeys` connect by TLS, with the feature `tls`.
+/// In a user, a password and a value `% / ? # @ : & ,` are written by their percent codes.
 ///
 /// PATH is relative to the current folder or absolute; `sqlite://PATH` means the same. In it
 /// `%` and `?` are written `%25` and `%3F`; any other byte may be written by its percent code.
 ///
-/// | parameter | value | means |
-/// |---|---|---|
-/// | `synchronous` | `full` (default) | an effect that was confirmed survives a loss of power |
-/// | `synchronous` | `normal` | it survives the end of the process, but a loss of power may undo the newest |
+/// | store | parameter | value | means |
+/// |---|---|---|---|
+/// | SQLite | `synchronous` | `full` (default) | an effect that was confirmed survives a loss of power |
+/// | SQLite | `synchronous` | `normal` | it survives the end of the process, but a loss of power may undo the newest |
+/// | Redis | `namespace` | 1 to 64 bytes, default `lh` | the first part of every key |
+/// | Redis | `timeout_ms` | 1 to 86400000, default 5000 | the deadline of a call, after which it is Unavailable |
+/// | Redis | `sentinel_user`, `sentinel_password` | text | the login at the Sentinels, if they want one |
 ///
 /// An error never repeats what could be a password: of any URL but SQLite's it shows at most
 /// the scheme.
@@ -56,7 +65,7 @@ pub async fn connect(url: &str) -> Result<Arc<dyn Backend>, Error> {
         "sqlite" => sqlite(rest).await?,
         "postgres" | "postgresql" => return Err(planned("PostgreSQL")),
         "mysql" | "mariadb" => return Err(planned("MySQL and MariaDB")),
-        "redis" | "rediss" | "valkey" | "valkeys" => return Err(planned("Redis and Valkey")),
+        scheme if is_redis(scheme) => redis(url).await?,
         _ => return Err(unknown(scheme)),
     };
     store.capabilities().check_contract()?;
@@ -130,6 +139,27 @@ async fn sqlite(_: &str) -> Result<Arc<dyn Backend>, Error> {
     Err(Error::new(
         ErrorKind::Unsupported,
         "this build has no SQLite store: enable the feature sqlite of the crate leasehold",
+    ))
+}
+
+/// Whether the scheme is one of Redis and Valkey: alone, or as `redis-sentinel` and the like.
+fn is_redis(scheme: &str) -> bool {
+    let (server, form) = scheme.split_once('-').unwrap_or((scheme, ""));
+    matches!(server, "redis" | "rediss" | "valkey" | "valkeys")
+        && matches!(form, "" | "sentinel" | "cluster")
+}
+
+#[cfg(feature = "redis")]
+async fn redis(url: &str) -> Result<Arc<dyn Backend>, Error> {
+    let config = leasehold_redis::RedisConfig::from_url(url)?;
+    Ok(Arc::new(leasehold_redis::RedisBackend::connect(config).await?))
+}
+
+#[cfg(not(feature = "redis"))]
+async fn redis(_: &str) -> Result<Arc<dyn Backend>, Error> {
+    Err(Error::new(
+        ErrorKind::Unsupported,
+        "this build has no Redis store: enable the feature redis of the crate leasehold",
     ))
 }
 

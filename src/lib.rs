@@ -46,6 +46,8 @@
 //! | `worker` | the worker; a program that only makes tasks leaves it out | yes |
 //! | `metrics` | counters of the worker, for a recorder of the crate `metrics` | no |
 //! | `sqlite` | the store on a SQLite file, compiled in | yes |
+//! | `redis` | the store on Redis or Valkey: one server, behind Sentinel, or a cluster | no |
+//! | `tls` | connections by TLS to a store that is a server | no |
 //! | `full` | every store that has landed | no |
 //!
 //! The memory store needs no feature.
@@ -63,6 +65,9 @@ pub use leasehold_macros::Task;
 pub use leasehold_worker::*;
 pub use redact::redacted;
 
+/// The Redis and Valkey store by its own types, for settings that no URL can say.
+#[cfg(feature = "redis")]
+pub use leasehold_redis as redis;
 /// The SQL stores by their own types, for settings that no URL can say.
 #[cfg(feature = "sqlite")]
 pub use leasehold_sql as sql;

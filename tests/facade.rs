@@ -23,16 +23,14 @@ async fn a_url_that_opens_no_store_is_told_why() {
         (":", Invalid, "begins with its scheme"),
         ("ada secret@host:5432/tasks", Invalid, "begins with its scheme"),
         ("mongodb://localhost/tasks", Invalid, "there is no store for mongodb: URLs"),
-        ("sqlight:tasks.db", Invalid, "known are memory: and sqlite:PATH"),
+        ("sqlight:tasks.db", Invalid, "known are memory:, sqlite:PATH and redis://HOST"),
+        ("redis-ring://localhost", Invalid, "there is no store for redis-ring: URLs"),
         ("memory:tasks", Invalid, "memory: takes nothing after it"),
         ("memory://tasks", Invalid, "memory: takes nothing after it"),
         ("postgres://localhost/tasks", Unsupported, "PostgreSQL is planned"),
         ("postgresql://localhost/tasks", Unsupported, "PostgreSQL is planned"),
         ("mysql://localhost/tasks", Unsupported, "MySQL and MariaDB is planned"),
         ("mariadb://localhost/tasks", Unsupported, "MySQL and MariaDB is planned"),
-        ("redis://localhost", Unsupported, "Redis and Valkey is planned"),
-        ("rediss://localhost", Unsupported, "Redis and Valkey is planned"),
-        ("REDIS://localhost", Unsupported, "Redis and Valkey is planned"),
     ];
     for (url, kind, words) in table {
         let (told, sentence) = refusal(url).await;
@@ -42,12 +40,58 @@ async fn a_url_that_opens_no_store_is_told_why() {
     }
 }
 
+/// URLs of Redis that name no server, so that none is asked.
+const REDIS_URLS: [&str; 10] = [
+    "redis:hunter2",
+    "REDIS://:hunter2@",
+    "valkey://ada:hunter2@:6379",
+    "redis://ada:hunter2",
+    "redis://ada:hun/ter2:hunter2@localhost",
+    "redis://hunter2@localhost",
+    "redis://localhost/hunter2",
+    "redis-sentinel://ada:hunter2@localhost",
+    "redis-cluster://ada:hunter2@localhost/1",
+    "valkey-sentinel://localhost/m?sentinel_password=hunter2&timeout_ms=hunter2",
+];
+
+#[tokio::test]
+async fn a_redis_url_is_read_where_there_is_such_a_store() {
+    use ErrorKind::{Invalid, Unsupported};
+    let (kind, words) = if cfg!(feature = "redis") {
+        (Invalid, "")
+    } else {
+        (Unsupported, "enable the feature redis")
+    };
+    for url in REDIS_URLS {
+        let (told, sentence) = refusal(url).await;
+        assert_eq!(told, kind, "{url}: {sentence}");
+        assert!(sentence.contains(words), "{url}: {sentence}");
+        assert!(!sentence.contains("there is no store"), "{url}: {sentence}");
+        assert!(!sentence.contains("hunter2"), "{url}: {sentence}");
+        assert!(!redacted(url).contains("hunter2") || url.ends_with("/hunter2"), "{url}");
+    }
+}
+
+#[cfg(feature = "redis")]
+#[tokio::test]
+async fn a_redis_that_nobody_serves_is_unavailable() {
+    // Bound and dropped: nobody listens there.
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = listener.local_addr().expect("its address");
+    drop(listener);
+    for form in ["redis", "valkey-cluster"] {
+        let (kind, sentence) = refusal(&format!("{form}://ada:hunter2@{address}")).await;
+        assert_eq!(kind, ErrorKind::Unavailable, "{sentence}");
+        assert!(!sentence.contains("hunter2"), "{sentence}");
+    }
+}
+
 #[tokio::test]
 async fn no_error_shows_a_password() {
     let urls = [
         "postgres://ada:hunter2@localhost/tasks",
         "mysql://ada:hunter2@localhost/tasks",
-        "redis://:hunter2@localhost",
+        "redis-ring://:hunter2@localhost",
         "mongodb://ada:hunter2@localhost/tasks",
         "ada hunter2@localhost:5432",
         "sqlite://ada:hunter2@localhost/tasks",
@@ -199,6 +243,10 @@ fn a_url_is_shown_without_its_secrets() {
         ("redis://:s3@[::1]:6379/0", "redis://***@[::1]:6379/0"),
         ("redis://[fe80::1%25eth0]/0", "redis://[fe80::1%25eth0]/0"),
         ("rediss://s%40%3A3@cache", "rediss://***@cache"),
+        ("redis-sentinel://ada:s3@a:1,b/m/2", "redis-sentinel://***@a:1,b/m/2"),
+        ("valkey-sentinel://a/m?sentinel_password=s3", "valkey-sentinel://a/m?***"),
+        ("valkeys-cluster://:s3@[::1]:1,b", "valkeys-cluster://***@[::1]:1,b"),
+        ("redis-cluster://ada:s/3@a,b", "redis-cluster://***"),
         ("mongodb+srv://ada:s3@db/tasks", "mongodb+srv://***@db/tasks"),
         // A password with a character that ends something, or that something was forgotten of.
         ("postgres://ada:p@s3@db/tasks", "postgres://***@db/tasks"),

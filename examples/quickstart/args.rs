@@ -24,8 +24,8 @@ usage: cargo run --example quickstart -- [DIR] [--url URL] [--workers N] [--fres
   DIR           the folder; default: the git repository around the current folder, or the
                 current folder where there is none. Hidden folders, symlinks and what git
                 ignores are left out
-  --url URL     the store: sqlite:PATH, or memory: for this process only; default: a SQLite
-                file in your cache folder
+  --url URL     the store: sqlite:PATH, redis://HOST in a build with --features redis, or
+                memory: for this process only; default: a SQLite file in your cache folder
   --workers N   handlers that run at once in this process, 1 to 500; default: one a core
   --fresh       measure finished files again too, under the same task with its history; a
                 task whose file is gone is removed. Without it a finished file is left
