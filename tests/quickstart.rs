@@ -257,7 +257,7 @@ fn bad_input_gets_one_sentence_and_exit_code_2() {
         (&[files, "--workers", "0"], "1 to 500"),
         (&[files, "--workers", "many"], "1 to 500"),
         (&[files, "--workers"], "--help lists"),
-        (&[files, "--url", "tasks.db"], "known are memory: and sqlite:PATH"),
+        (&[files, "--url", "tasks.db"], "known are memory:"),
         (&[files, "--url", "postgres://ada:secret@localhost/tasks"], "use sqlite: or memory:"),
         (&[files, "--url", "sqlite:tasks.db?mode=ro"], "known is synchronous"),
         (&[files, "--url", &nowhere], "folder"),

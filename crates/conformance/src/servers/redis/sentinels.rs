@@ -18,8 +18,14 @@ const SENTINELS: usize = 3;
 /// find and decide is the same; a sentinel that is started again is back to these.
 const QUICK: [&str; 6] = ["SENTINEL", "DEBUG", "INFO-PERIOD", "200", "PUBLISH-PERIOD", "200"];
 
-/// A master with one replica, and three sentinels of which two have to agree that it is down;
-/// each finds so after a second without an answer.
+/// So long a server has to be silent before a sentinel calls it down: past any stall of a busy
+/// machine, so that nothing is taken over but what [`Sentinels::failover`] asks for.
+const PATIENCE: &str = "300000";
+/// And so long while the takeover of a killed master is asked for.
+const IMPATIENCE: &str = "1000";
+
+/// A master with one replica, and three sentinels of which two have to agree that it is down.
+/// They do so when [`Sentinels::failover`] is called, and never by themselves.
 #[derive(Debug)]
 pub struct Sentinels {
     servers: [Redis; 2],
@@ -83,7 +89,15 @@ impl Sentinels {
         let runs = self.servers.iter().find(is_old).is_some_and(|s| s.state() == State::Running);
         if runs {
             self.order().await?;
+            return self.taken_over(old).await;
         }
+        self.wait_for_answers(IMPATIENCE).await?;
+        let new = self.taken_over(old).await;
+        self.wait_for_answers(PATIENCE).await?;
+        new
+    }
+
+    async fn taken_over(&self, old: SocketAddr) -> Result<SocketAddr, ServerError> {
         until("the replica takes over", SETTLE_LIMIT, || async {
             let new = self.told().await?;
             if new == old {
@@ -123,6 +137,15 @@ impl Sentinels {
             Ok(())
         })
         .await
+    }
+
+    /// A server that has been silent for so long is down from now on.
+    async fn wait_for_answers(&self, milliseconds: &str) -> Result<(), ServerError> {
+        let option = ["SENTINEL", "SET", Self::SERVICE, "down-after-milliseconds", milliseconds];
+        for sentinel in self.running() {
+            sentinel.command(&option).await?;
+        }
+        Ok(())
     }
 
     /// One sentinel may be busy with an earlier failover, or not know enough yet.
@@ -171,7 +194,7 @@ pub(super) fn write_settings(folder: &Path, master: SocketAddr) -> io::Result<St
         let (name, host, port) = (Sentinels::SERVICE, master.ip(), master.port());
         let text = format!(
             "sentinel monitor {name} {host} {port} 2\n\
-             sentinel down-after-milliseconds {name} 1000\n\
+             sentinel down-after-milliseconds {name} {PATIENCE}\n\
              sentinel failover-timeout {name} 3000\n"
         );
         fs::write(&file, text)?;
