@@ -10,19 +10,17 @@ use crate::lease::Fence;
 use crate::policy::{Policy, Retention};
 use crate::task::Headers;
 
+mod terms;
+
+use terms::Terms;
+
 /// The version that this build writes; it reads this one and the one before.
 pub const FORMAT: u32 = 1;
-
-#[derive(Serialize, Deserialize)]
-struct Terms<H> {
-    policy: Policy,
-    headers: H,
-}
 
 /// A task's policy and headers as text.
 #[must_use]
 pub fn encode_terms(policy: Policy, headers: &Headers) -> String {
-    to_text(&Terms { policy, headers })
+    to_text(&Terms::new(policy, headers))
 }
 
 /// A task's policy and headers from text.
@@ -30,7 +28,8 @@ pub fn encode_terms(policy: Policy, headers: &Headers) -> String {
 /// # Errors
 /// Corrupt when the text is not what [`encode_terms`] wrote.
 pub fn decode_terms(text: &str) -> Result<(Policy, Headers), Error> {
-    from_text::<Terms<Headers>>(text, "a task's terms").map(|terms| (terms.policy, terms.headers))
+    let what = "a task's terms";
+    from_text::<Terms<Headers>>(text, what)?.read().ok_or_else(|| unreadable(what))
 }
 
 /// What a record of the history says beyond the numbers that only the store knows.
@@ -84,23 +83,69 @@ fn to_text(value: &impl Serialize) -> String {
 }
 
 fn from_text<'a, T: Deserialize<'a>>(text: &'a str, what: &str) -> Result<T, Error> {
-    serde_json::from_str(text).map_err(|source| {
-        Error::new(ErrorKind::Corrupt, format!("{what} cannot be read")).with_source(source)
-    })
+    serde_json::from_str(text).map_err(|source| unreadable(what).with_source(source))
+}
+
+fn unreadable(what: &str) -> Error {
+    Error::new(ErrorKind::Corrupt, format!("{what} cannot be read"))
 }
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
-    use crate::policy::Delivery;
+    use crate::policy::{Backoff, Delivery, Jitter, Keep, RetryPolicy};
 
     #[test]
-    fn terms_come_back_and_broken_ones_are_corrupt() {
-        let policy = Policy::new(Delivery::at_least_once());
+    fn terms_come_back() {
+        let odd = Duration::new(7, 1);
+        let waits = [
+            Backoff::DEFAULT,
+            Backoff::Constant { delay: odd },
+            Backoff::Exponential { first: odd, cap: Duration::MAX },
+        ];
+        let ways = [Delivery::at_least_once(), Delivery::NotAfterLoss, Delivery::AtMostOnce];
+        let kept = Retention::default().with_succeeded(Keep::For(odd));
         let headers: Headers = [("a", "\0\u{1f980}"), ("a", "")].into_iter().collect();
-        let text = encode_terms(policy, &headers);
-        assert_eq!(decode_terms(&text).expect("just written"), (policy, headers));
-        let kind = decode_terms(&text[1..]).expect_err("cut off").kind();
-        assert_eq!(kind, ErrorKind::Corrupt);
+        for backoff in waits {
+            for delivery in ways {
+                for jitter in [Jitter::None, Jitter::Half, Jitter::Full] {
+                    let retry = RetryPolicy::at_most(u32::MAX).with_backoff(backoff);
+                    let policy = Policy::new(delivery).with_retry(retry.with_jitter(jitter));
+                    for policy in [policy, policy.with_retention(kept)] {
+                        for headers in [&headers, &Headers::new()] {
+                            let text = encode_terms(policy, headers);
+                            let read = decode_terms(&text).expect("just written");
+                            assert_eq!(read, (policy, headers.clone()), "{text}");
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_terms_of_most_tasks_are_short() {
+        let policy = Policy::new(Delivery::at_least_once());
+        let text = encode_terms(policy, &Headers::new());
+        assert_eq!(text, r#"{"retries":20,"backoff":[5,21600],"delivery":3}"#);
+    }
+
+    #[test]
+    fn broken_terms_are_corrupt() {
+        for text in [
+            "",
+            r#"{"retries":20,"backoff":[5,21600],"delivery":3"#,
+            r#"{"retries":20,"backoff":[5,21600]}"#,
+            r#"{"retries":20,"backoff":[],"delivery":3}"#,
+            r#"{"retries":20,"backoff":[1,2,3],"delivery":3}"#,
+            r#"{"retries":20,"backoff":[[0,1000000000]],"delivery":3}"#,
+            r#"{"retries":20,"backoff":[5],"delivery":"Sometimes"}"#,
+            r#"{"retries":20,"backoff":[5],"delivery":3,"more":1}"#,
+        ] {
+            let kind = decode_terms(text).expect_err(text).kind();
+            assert_eq!(kind, ErrorKind::Corrupt, "{text}");
+        }
     }
 }
