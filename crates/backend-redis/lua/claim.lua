@@ -18,12 +18,14 @@
 -- claims   hash: claimer -> seq(20) TAB fence TAB ids with TABs between
 -- claimed  zset: claimer -> when it last claimed
 
+local reply, told = { '0', NOW }, 2
+
 -- What the caller gets of one lease.
-local function tell(reply, id, birth, written, side)
+local function tell(id, birth, written, side)
   local note = side ~= '' and call('HGET', P .. 'note', id)
-  local n = #reply
-  reply[n + 1], reply[n + 2], reply[n + 3] = id, birth, written
-  reply[n + 4] = note and '+' .. note or ''
+  reply[told + 1], reply[told + 2], reply[told + 3] = id, birth, written
+  reply[told + 4] = note and '+' .. note or ''
+  told = told + 4
 end
 
 local function goes_on(t, id, fence)
@@ -37,41 +39,50 @@ end
 local function repeated(record)
   local fields = string.gmatch(record, '[^\t]+')
   fields()
-  local fence, reply = fields(), { '0', NOW }
+  local fence = fields()
   for id in fields do
-    local text = call('HGET', P .. 'task', id)
+    local text = call('HGET', TASKS, id)
     local t = text and parse(text)
     if t and goes_on(t, id, fence) then
-      tell(reply, id, call('HGET', P .. 'birth', id) or '', text, t.side)
+      tell(id, call('HGET', BIRTHS, id) or '', text, t.side)
     end
   end
   return reply
 end
 
+-- What stands behind the due time in the records of a lane's first runs, but for limit and unique
+-- key: the same for all that look the same.
+local function tail_of(lane, look)
+  local tail = lane.tails[look]
+  if not tail then
+    tail = '\t' .. lane.rank .. '\t\t\t\t\t\t\t0\t\t' .. look.version .. '\t' .. look.size .. '\t' .. lane.kind
+      .. '\t'
+    lane.tails[look] = tail
+  end
+  return tail
+end
+
 -- A task that was never claimed gets its record now, by what its place tells of it; its birth
 -- record is not taken apart, which would cost more than all the rest.
-local function first_run(one, fence, birth)
-  local mark, limit, unique = sub(one.member, 22, 22), one.limit or '\t', ''
+local function first_run(one, fence, born, birth)
+  local mark, limit, unique = one.look.mark, one.limit or '\t', ''
   if mark >= '2' then unique = newborn(birth).unique end
-  return fence .. fence .. 'r' .. mark .. digits(ends) .. sub(one.member, 1, 19)
-    .. '\t1\t0\t0\t0\t' .. format('%.0f', one.ready) .. '\t' .. one.lane.rank
-    .. '\t\t\t\t\t\t\t0\t\t' .. sub(one.member, 20, 20) .. '\t' .. sub(one.member, 21, 21)
-    .. '\t' .. one.lane.kind .. '\t' .. limit .. '\t' .. unique .. '\t' .. holder
+  return fence .. fence .. 'r' .. mark .. ENDS .. born .. '\t1\t0\t0\t0\t' .. one.ready
+    .. tail_of(one.lane, one.look) .. limit .. '\t' .. unique .. '\t' .. holder
 end
 
 local function next_run(t, fence)
-  t.fence, t.run, t.state, t.ends, t.holder = fence, fence, 'r', digits(ends), holder
+  t.fence, t.run, t.state, t.ends, t.holder = fence, fence, 'r', ENDS, holder
   t.attempt = format('%d', t.attempt + 1) -- guard LH-CLAIM-5
   return text_of(t)
 end
 
 -- Whether a candidate's task bears its place out (LH-LAPSE-8). Of what is broken the place is all
 -- that is known, and it is granted as it is (LH-CLAIM-11).
-local function stands(one, text, t, birth)
+local function stands(born, text, t, birth)
   if not birth then return false end
   if text and not t then return true end
-  local born = sub(birth, 3, 21)
-  if born ~= sub(one.member, 1, 19) and match(birth, BIRTH) then return false end -- guard LH-LAPSE-8
+  if sub(birth, 3, 21) ~= born and match(birth, BIRTH) then return false end -- guard LH-LAPSE-8
   if t and t.state ~= 'w' then return false end -- guard LH-LAPSE-8
   if t and ready_of(t) > now then return false end
   return true
@@ -85,26 +96,27 @@ local function mend_entry(one, t)
 end
 
 local function take_slot(one, fence)
-  later_pair('ZADD', P .. 'slots:' .. one.limit, ends, slot_of(fence, one.id)) -- guard LH-LIMIT-1
-  later_pair('ZADD XX LT', P .. 'keys', ends, one.limit) -- guard LH-LIMIT-6
-  later_pair('ZADD', P .. 'slotted', 0, one.limit) -- guard LH-LAPSE-8
+  add_pair(put_off('ZADD', P .. 'slots:' .. one.limit), ENDS_SCORE, slot_of(fence, one.id)) -- guard LH-LIMIT-1
+  add_pair(put_off('ZADD XX LT', P .. 'keys'), ENDS_SCORE, one.limit) -- guard LH-LIMIT-6
+  add_pair(put_off('ZADD', P .. 'slotted'), '0', one.limit) -- guard LH-LAPSE-8
 end
 
 -- Fence, run, attempt, lease end and slot in one step (LH-CLAIM-5).
-local function grant_runs(reply, granted, chosen)
+local function grant_runs(granted, chosen)
   local ids = ids_of(chosen)
-  local texts, births = many(P .. 'task', ids), many(P .. 'birth', ids)
+  local texts, births = many(TASKS, ids), many(BIRTHS, ids)
   local fence, mended = draw(1), 0
+  local records, leases = put_off('HSET', TASKS), put_off('ZADD', LEASED)
   for at, one in ipairs(chosen) do
-    local text, birth = texts[at], births[at]
+    local id, text, birth, born = one.id, texts[at], births[at], sub(one.member, 1, 19)
     local t = text and parse(text)
-    if stands(one, text, t, birth) then
-      local written = t and next_run(t, fence) or first_run(one, fence, birth)
-      later_pair('HSET', P .. 'task', one.id, written)
-      later_pair('ZADD', P .. 'leased', ends, one.id) -- guard LH-CLAIM-8
+    if stands(born, text, t, birth) then
+      local written = t and next_run(t, fence) or first_run(one, fence, born, birth)
+      add_pair(records, id, written)
+      add_pair(leases, ENDS_SCORE, id) -- guard LH-CLAIM-8
       if one.limit then take_slot(one, fence) end
-      granted[#granted + 1] = one.id
-      tell(reply, one.id, text and not t and text or birth, written, t and t.side or '')
+      granted[#granted + 1] = id
+      tell(id, text and not t and text or birth, written, t and t.side or '')
     else
       mend_entry(one, t)
       mended = mended + 1
@@ -115,7 +127,7 @@ local function grant_runs(reply, granted, chosen)
   return fence, mended > 0
 end
 
-local function claim_runs(reply, granted)
+local function claim_runs(granted)
   local settings = call('HMGET', P .. 'queue', 'paused', 'parked_at', 'went_back')
   if settings[1] == '1' then return nil, false end -- guard LH-CLAIM-7
   if settings[2] then watch_clock(settings[2], settings[3]) end
@@ -123,7 +135,7 @@ local function claim_runs(reply, granted)
   local chosen, is_all = find_ready()
   count('skipped_newer', newer + passed_over) -- guard LH-OBS-1
   if #chosen == 0 then return nil, is_unfinished or not is_all end
-  local fence, has_mended = grant_runs(reply, granted, chosen)
+  local fence, has_mended = grant_runs(granted, chosen)
   return fence, is_unfinished or not is_all or has_mended
 end
 
@@ -134,21 +146,22 @@ local function salvaged(one, birth)
   return t
 end
 
-local function grant_rescues(reply, granted, chosen)
-  local births = many(P .. 'birth', ids_of(chosen))
+local function grant_rescues(granted, chosen)
+  local births = many(BIRTHS, ids_of(chosen))
   local fence, takeovers = draw(1), 0
+  local records, leases = put_off('HSET', TASKS), put_off('ZADD', LEASED)
   for at, one in ipairs(chosen) do
     local t, id = one.t or salvaged(one, births[at]), one.id
     if t.state == 'q' then
       t.takeovers = format('%d', t.takeovers + 1) -- guard LH-LAPSE-9
       takeovers = takeovers + 1 -- guard LH-OBS-1
     end
-    t.fence, t.state, t.ends, t.holder = fence, 'q', digits(ends), holder
+    t.fence, t.state, t.ends, t.holder = fence, 'q', ENDS, holder
     local written = text_of(t)
-    later_pair('HSET', P .. 'task', id, written)
-    later_pair('ZADD', P .. 'leased', ends, id)
+    add_pair(records, id, written)
+    add_pair(leases, ENDS_SCORE, id)
     granted[#granted + 1] = id
-    tell(reply, id, one.t and births[at] or one.text or '', written, t.side)
+    tell(id, one.t and births[at] or one.text or '', written, t.side)
   end
   flush()
   count('takeovers', takeovers) -- guard LH-OBS-1
@@ -156,11 +169,11 @@ local function grant_rescues(reply, granted, chosen)
   return fence
 end
 
-local function claim_rescues(reply, granted)
+local function claim_rescues(granted)
   local chosen, is_all = find_lapsed()
   count('skipped_newer', passed_over) -- guard LH-OBS-1
   if #chosen == 0 then return nil, not is_all end
-  return grant_rescues(reply, granted, chosen), not is_all
+  return grant_rescues(granted, chosen), not is_all
 end
 
 local claimer, seq = ARGV[7], ARGV[8]
@@ -175,9 +188,9 @@ end
 
 -- Leases that lapse have to be taken also when memory is full: runs that end give some back.
 begin_with_removal()
-local reply, granted = { '0', NOW }, {}
+local granted = {}
 local claim_all = ARGV[3] == 'r' and claim_runs or claim_rescues
-local fence, more = claim_all(reply, granted)
+local fence, more = claim_all(granted)
 if more then reply[1] = '1' end -- guard LH-CLAIM-4
 if claimer ~= '' and #granted > 0 then
   call('HSET', P .. 'claims', claimer, seq .. '\t' .. fence .. '\t' .. table.concat(granted, '\t')) -- guard LH-CLAIM-9

@@ -5,17 +5,19 @@
 -- ARGV[4..7]  how long finished tasks stay unless the queue says otherwise, in ms, -1 for ever:
 --          Succeeded, Cancelled, Dead, Dead(Lost)
 -- ARGV[8]  how long an id is remembered unless the queue says otherwise, in ms
--- ARGV[9]  how many items
--- ARGV[10..]  the items. Each begins with its form, id, fence shown and decision; form p, a plain
---          success of a worker, goes on with its cause only, form g with
+-- ARGV[9]  the cause of a plain success
+-- ARGV[10] how many items
+-- ARGV[11..]  the items. Each begins with its form, id, fence shown and decision; form p, a plain
+--          success of a worker, says no more, form g goes on with
 --            by (w, r, o), to (w, s, c, a letter of dead, = stay, x gone), when (u unchanged, or
 --            a due time), budget (k keep, f failures + 1, r rescues + 1, 0 reset),
 --            late (1: may be a late success), redrive (1), states that it may leave as letters,
 --            its own retention in ms or empty, cause, result behind a + or empty,
 --            edit (0 or 1), and for an edit payload behind a + or empty, rank or empty, due or
 --            empty, terms or empty; the number of follow-ups; each as in part/enter.lua
--- Reply: now in ms; then for each item 'A', overdue (0 or 1), late (0 or 1) and its new fence,
---        alone or as a list with the replies of its follow-ups; 'P' replayed; 'S', the state and
+-- Reply: now in ms; the first of the call's fences, one for each item and each follow-up in their
+--        order; then for each item 'A', overdue (0 or 1) and late (0 or 1), alone or as a list
+--        with the replies of its follow-ups; 'P' replayed; 'S', the state and
 --        the fence now, '-' for a task that left; 'G' gone; 'C' and the holder of the unique key;
 --        'I' and the state that does not admit the change; 'V' for terms of a newer format;
 --        'N' and a limit group without a number; 'X' for a record that cannot be read
@@ -36,10 +38,10 @@ local function note(event, n) events[event] = (events[event] or 0) + (n or 1) en
 
 -- ---- what a decision says
 
-local function plain(at)
+local function plain()
   return {
     by = 'w', to = 's', when = '', budget = 'k', late = '1', redrive = '0', admits = 'r', keep = '',
-    cause = ARGV[at + 4], result = '', follow_ups = 0,
+    cause = ARGV[9], result = '', follow_ups = 0,
   }
 end
 
@@ -97,7 +99,7 @@ local function edits_birth(edit) return edit and (edit.payload ~= '' or edit.ter
 local function objection(t, id, change, current)
   if current and not find(change.admits, t.state, 1, true) then return 'I' .. t.state end -- guard LH-COMMIT-10
   if change.edit and change.edit.terms ~= '' and t.format > FORMAT then return 'V' end -- guard LH-CLAIM-11
-  if edits_birth(change.edit) and not match(call('HGET', P .. 'birth', id) or '', BIRTH) then return 'X' end
+  if edits_birth(change.edit) and not match(call('HGET', BIRTHS, id) or '', BIRTH) then return 'X' end
   local rival = rival_of(t, change)
   if rival then return 'C' .. rival end -- guard LH-UNIQ-4
   local unset = unset_group(change.first_follow_up or 0, change.follow_ups)
@@ -116,13 +118,6 @@ local function queue_keeps(state)
   return keeps[name]
 end
 
-local id_memory
-
-local function memory()
-  id_memory = id_memory or setting('id_memory', ARGV[8])
-  return id_memory
-end
-
 local function spend(t, budget)
   if budget == 'f' then
     t.failures = format('%d', t.failures + 1)
@@ -139,7 +134,7 @@ local function rewrite(t, id, edit)
   if edit.rank ~= '' then t.rank = edit.rank end
   if edit.due ~= '' then t.due = format('%.0f', instant(edit.due)) end
   if not edits_birth(edit) then return end
-  local birth = call('HGET', P .. 'birth', id)
+  local birth = call('HGET', BIRTHS, id)
   local size, rest = select(10, match(birth, BIRTH))
   local terms, payload = sub(birth, rest, rest + size - 1), sub(birth, rest + size)
   if edit.payload ~= '' then payload = sub(edit.payload, 2) end
@@ -147,7 +142,7 @@ local function rewrite(t, id, edit)
   if edit.terms ~= '' then version, terms = FORMAT, edit.terms end
   birth = version .. head .. #terms .. '\t' .. terms .. payload
   t.format, t.size = version, size_of(#birth)
-  call('HSET', P .. 'birth', id, birth)
+  call('HSET', BIRTHS, id, birth)
 end
 
 -- When purge may take a task that has just finished; nil is never. What an operator took away
@@ -250,11 +245,11 @@ local function apply(t, id, change, guard, decision, fence)
     leaves = expires ~= nil and expires <= now
     t.expires = expires and format('%.0f', expires) or ''
   end
-  if leaves then return leave(t, id, memory()) end -- guard LH-PURGE-1
+  if leaves then return leave(t, id, ARGV[8]) end -- guard LH-PURGE-1
   if change.budget == '0' then call('HDEL', P .. 'note', id) end -- guard LH-RENEW-9
   remember_history(t, id, change, guard)
   write_result(t, id, change)
-  call('HSET', P .. 'task', id, text_of(t))
+  call('HSET', TASKS, id, text_of(t))
   place(t, id)
   woken = woken or (t.state == 'w' and ready_of(t) <= now)
 end
@@ -272,17 +267,26 @@ local function follow(change, fence)
   return replies
 end
 
+local gone, gone_of_all = put_off('ZREM', LEASED), put_off('ZREM', ALL)
+gone.also = { [BIRTHS] = 'HDEL', [TASKS] = 'HDEL' }
+
 -- A plain success of an unlimited task that leaves nothing: its record is compared, not parsed.
 local function leave_plainly(text, id, guard, decision)
-  later('ZREM', P .. 'leased', id)
-  later('HDEL', P .. 'birth', id)
-  later('HDEL', P .. 'task', id)
-  later('ZREM', P .. 'all', sub(text, 56, 74) .. id)
-  remember(id, guard .. 'sw' .. decision, memory())
+  add(gone, id)
+  add(gone_of_all, sub(text, 56, 74) .. id)
+  remember(id, guard .. 'sw' .. decision, ARGV[8])
 end
 
+local plain_heads = {} -- guard -> how the record begins
+
 local function is_plain(text, guard)
-  return text and sub(text, 1, 40) == guard .. guard .. 'r0' and queue_keeps('s') == 0
+  if not text or queue_keeps('s') ~= 0 then return false end
+  local head = plain_heads[guard]
+  if not head then
+    head = guard .. guard .. 'r0'
+    plain_heads[guard] = head
+  end
+  return sub(text, 1, 40) == head
 end
 
 -- Whether a change that shows another fence than the current one is let in all the same.
@@ -301,15 +305,15 @@ local function is_overdue(t, change, current)
   return true
 end
 
-local function commit(at, change, text, fence)
+local function commit(at, change, text, first, offset)
   local id, guard, decision = ARGV[at + 1], ARGV[at + 2], ARGV[at + 3]
   if not change and is_plain(text, guard) then
     local overdue = sub(text, 41, 55) <= NOW
     if overdue then note('overdue') end -- guard LH-OBS-1
     leave_plainly(text, id, guard, decision)
-    return 'A' .. (overdue and '1' or '0') .. '0' .. fence
+    return overdue and 'A10' or 'A00'
   end
-  change = change or plain(at)
+  change = change or plain()
   local t, broken = seen(id, text)
   if broken then return 'X' end
   if not t then return refuse(nil, id, guard, decision) end
@@ -320,8 +324,9 @@ local function commit(at, change, text, fence)
   if stopped then return stopped end
   local overdue = is_overdue(t, change, current)
   if late then note('late') end -- guard LH-OBS-1
+  local fence = plus(first, offset)
   apply(t, id, change, guard, decision, fence)
-  local head = 'A' .. (overdue and '1' or '0') .. (late and '1' or '0') .. fence
+  local head = 'A' .. (overdue and '1' or '0') .. (late and '1' or '0')
   local reply = follow(change, fence)
   if not reply then return head end
   reply[1] = head
@@ -329,23 +334,23 @@ local function commit(at, change, text, fence)
 end
 
 begin_with_removal()
-local n = tonumber(ARGV[9])
-local at, ids, starts, changes, fences = 10, {}, {}, {}, {}
+local n = tonumber(ARGV[10])
+local at, ids, starts, changes, offsets = 11, {}, {}, {}, {}
 local values = 0
 for i = 1, n do
-  ids[i], starts[i], fences[i] = ARGV[at + 1], at, values
+  ids[i], starts[i], offsets[i] = ARGV[at + 1], at, values
   local change = ARGV[at] == 'g' and general(at)
   changes[i] = change
-  at = change and change.next or at + 5
+  at = change and change.next or at + 4
   values = values + 1 + (change and change.follow_ups or 0)
 end
 -- One value an item and a follow-up: one may bear the id of another that has just left, and they
 -- are served in the order in which they were given.
 local first = draw(values)
-local texts = many(P .. 'task', ids)
-local replies = { NOW }
+local texts = many(TASKS, ids)
+local replies = { NOW, first }
 for i = 1, n do
-  replies[i + 1] = commit(starts[i], changes[i], texts[i], plus(first, fences[i]))
+  replies[i + 2] = commit(starts[i], changes[i], texts[i], first, offsets[i])
 end
 flush()
 note_leaving()

@@ -25,8 +25,8 @@ if NOW < (call('HGET', P .. 'queue', 'parked_at') or '') then
     end
   end
 end
-local leased = call('ZCARD', P .. 'leased')
-local lapsed = call('ZCOUNT', P .. 'leased', '-inf', now)
+local leased = call('ZCARD', LEASED)
+local lapsed = call('ZCOUNT', LEASED, '-inf', now)
 local reply = {
   ready + parked_ready, waiting - ready + parked - parked_ready, leased - lapsed, lapsed,
   call('ZCARD', P .. 'done:succeeded'), call('ZCARD', P .. 'done:dead'), call('ZCARD', P .. 'done:cancelled'),

@@ -21,7 +21,7 @@ local function index()
     if states == way[1] then return P .. 'done:' .. way[2] end
   end
   if not find(states, '[wrqsc]') then return P .. 'done:dead' end
-  return P .. 'all'
+  return ALL
 end
 
 -- A record that is broken is shown, whatever was asked for: the caller says what it is.
@@ -51,7 +51,7 @@ local function look(member, text)
     cursor = member
     return looks >= LOOKS_MAX
   end
-  local birth = call('HGET', P .. 'birth', id)
+  local birth = call('HGET', BIRTHS, id)
   if birth and admits(text, birth) then
     local whole = read_task(id, text, birth)
     local bytes = bytes_in(whole)
@@ -73,7 +73,7 @@ local function search(key)
     if #members == 0 then return false end
     local ids = {}
     for at, member in ipairs(members) do ids[at] = sub(member, 20) end
-    for at, text in ipairs(many(P .. 'task', ids)) do
+    for at, text in ipairs(many(TASKS, ids)) do
       if look(members[at], text) then return true end
     end
     if #members < PAGE then return false end
@@ -82,9 +82,9 @@ end
 
 -- Those who hold a lease are few: they are sorted here, whatever waits beside them.
 local function search_leased()
-  local all = call('ZRANGE', P .. 'leased', 0, -1)
+  local all = call('ZRANGE', LEASED, 0, -1)
   local members, text_by = {}, {}
-  for at, text in ipairs(many(P .. 'task', all)) do
+  for at, text in ipairs(many(TASKS, all)) do
     local member = text and sub(text, 56, 74) .. all[at]
     if member and member > cursor then
       members[#members + 1] = member
@@ -100,7 +100,7 @@ end
 
 local LEASED_MAX = 10000
 local is_full
-if not find(states, '[^rq]') and call('ZCARD', P .. 'leased') <= LEASED_MAX then
+if not find(states, '[^rq]') and call('ZCARD', LEASED) <= LEASED_MAX then
   is_full = search_leased()
 else
   is_full = search(index())

@@ -12,14 +12,13 @@ local function purge_tasks(most)
   local last = '+inf'
   last = now -- guard LH-PURGE-1
   local ids = call('ZRANGEBYSCORE', P .. 'expire', '-inf', last, 'LIMIT', 0, most + 1)
-  local memory = setting('id_memory', ARGV[4])
-  local texts = many(P .. 'task', ids)
+  local texts = many(TASKS, ids)
   local tasks = 0
   for at = 1, min(most, #ids) do
     local id, t = ids[at], texts[at] and parse(texts[at])
     if t and t.expires ~= '' and tonumber(t.expires) <= now then
       unplace(t, id)
-      leave(t, id, memory)
+      leave(t, id, ARGV[4])
       tasks = tasks + 1
     else
       -- Where it belongs, if anywhere, the walk over the tasks finds.
@@ -33,7 +32,7 @@ local function purge_tasks(most)
 end
 
 local function is_held(id, fence)
-  local text = call('HGET', P .. 'task', id)
+  local text = call('HGET', TASKS, id)
   return text and sub(text, 1, 19) == fence and sub(text, 41, 55) > NOW
 end
 

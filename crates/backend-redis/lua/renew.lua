@@ -29,11 +29,11 @@ local function renew(id, fence, ttl, note, text)
     call('HSET', P .. 'note', id, sub(note, 2)) -- guard LH-RENEW-9
     t.side = '1' -- guard LH-RENEW-9
   end
-  later_pair('HSET', P .. 'task', id, text_of(t))
-  later_pair('ZADD XX', P .. 'leased', ends, id) -- guard LH-LAPSE-8
+  add_pair(put_off('HSET', TASKS), id, text_of(t))
+  add_pair(put_off('ZADD XX', LEASED), ends, id) -- guard LH-LAPSE-8
   local limit = limit_of(t)
   if limit and t.run == fence then
-    later_pair('ZADD XX', P .. 'slots:' .. limit, ends, slot_of(fence, id)) -- guard LH-RENEW-3
+    add_pair(put_off('ZADD XX', P .. 'slots:' .. limit), ends, slot_of(fence, id)) -- guard LH-RENEW-3
   end
   return 'H' .. t.ends
 end
@@ -42,7 +42,7 @@ begin_with_removal()
 local n = tonumber(ARGV[3])
 local ids = {}
 for at = 1, n do ids[at] = ARGV[4 + (at - 1) * 4] end
-local texts = many(P .. 'task', ids)
+local texts = many(TASKS, ids)
 local replies, lost = { NOW }, 0
 for at = 1, n do
   local from = 4 + (at - 1) * 4

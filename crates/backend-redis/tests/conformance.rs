@@ -15,5 +15,5 @@ fn main() -> ExitCode {
     let runtime = tokio::runtime::Runtime::new().expect("a runtime can be built");
     let server = runtime.block_on(Found::find());
     let harness = runtime.block_on(Redis::at(server.url())).expect("the server answers");
-    leasehold_conformance::main(harness.with_orders(Orders::Some(100)))
+    leasehold_conformance::main(harness.with_orders(Orders::Some(25)))
 }

@@ -253,6 +253,7 @@ fn keys_of(command: &[String]) -> Vec<String> {
         "ZRANGEBYLEX",
         "ZRANGEBYSCORE",
         "ZREM",
+        "ZREMRANGEBYRANK",
         "ZREMRANGEBYSCORE",
         "ZSCORE",
     ];

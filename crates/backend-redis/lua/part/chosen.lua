@@ -4,6 +4,7 @@
 
 local most, ttl, holder = tonumber(ARGV[4]), tonumber(ARGV[5]), ARGV[6]
 local ends = after(ttl)
+local ENDS, ENDS_SCORE = digits(ends), format('%.0f', ends)
 
 local wanted
 if ARGV[10] then
@@ -16,14 +17,19 @@ local function is_wanted(kind)
   return true
 end
 
-local chosen = {} -- in the order of service
+local chosen, n_chosen = {}, 0 -- in the order of service
 local bytes_left = tonumber(ARGV[9])
+local function choose(one)
+  n_chosen = n_chosen + 1
+  chosen[n_chosen] = one
+end
+
 local passed_over = 0 -- records of a newer format
 
 -- Whether one more record fits into the reply; the first always does.
 local function fits(size)
   local bytes = bytes_of(size)
-  if #chosen > 0 and bytes > bytes_left then return false end
+  if n_chosen > 0 and bytes > bytes_left then return false end
   bytes_left = bytes_left - bytes
   return true
 end

@@ -33,9 +33,9 @@ end
 
 -- The state of a task, without what it carries; nil if there is none.
 local function state_of(id)
-  local text = call('HGET', P .. 'task', id)
+  local text = call('HGET', TASKS, id)
   if text then return sub(text, 39, 39) end
-  if call('HEXISTS', P .. 'birth', id) == 1 then return 'w' end
+  if call('HEXISTS', BIRTHS, id) == 1 then return 'w' end
 end
 
 local function duplicate(cause, holder)
@@ -55,7 +55,7 @@ end
 local function obstacle(new, left)
   if remembered(left) then return 'Di-' .. new.id end -- guard LH-ENQ-9
   if new.unique == '' then return nil end
-  if call('HEXISTS', P .. 'birth', new.id) == 1 then return duplicate('i', new.id) end -- guard LH-ENQ-2
+  if call('HEXISTS', BIRTHS, new.id) == 1 then return duplicate('i', new.id) end -- guard LH-ENQ-2
   local holder = holder_of(new.unique)
   if holder then return duplicate('k', holder) end -- guard LH-UNIQ-2
 end
@@ -78,8 +78,9 @@ local function enter(new, fence, left)
   if stopped then return stopped end
   local id = new.id
   local due = instant(new.due)
-  local birth = FORMAT .. '\t' .. fence .. '\t' .. NOW .. '\t' .. format('%.0f', due) .. '\t' .. new.rest
-  if call('HSETNX', P .. 'birth', id, birth) == 0 then return duplicate('i', id) end -- guard LH-ENQ-2
+  local score = format('%.0f', due)
+  local birth = FORMAT .. '\t' .. fence .. '\t' .. NOW .. '\t' .. score .. '\t' .. new.rest
+  if call('HSETNX', BIRTHS, id, birth) == 0 then return duplicate('i', id) end -- guard LH-ENQ-2
   if left then call('HDEL', P .. 'left', id) end -- guard LH-LAPSE-8
   local mark = 0
   if new.limit ~= '' then mark = mark + LIMITED end
@@ -89,13 +90,14 @@ local function enter(new, fence, left)
     local t = newborn(birth)
     take_key(t, id)
     ready = ready_of(t)
-    if t.held ~= '' then call('HSET', P .. 'task', id, text_of(t)) end -- guard LH-UNIQ-3
+    score = format('%.0f', ready)
+    if t.held ~= '' then call('HSET', TASKS, id, text_of(t)) end -- guard LH-UNIQ-3
   end
   local member = fence .. FORMAT .. size_of(#birth) .. mark .. id
   if new.limit ~= '' then member = member .. '\t' .. new.limit end
   local lane = new.rank .. ':' .. new.kind
-  later_pair('ZADD', P .. 'wait:' .. lane, ready, member)
-  later_pair('ZADD', P .. 'all', 0, fence .. id)
+  add_pair(put_off('ZADD', P .. 'wait:' .. lane), score, member)
+  add_pair(put_off('ZADD', ALL), '0', fence .. id)
   if ready < (filled[lane] or LAST + 1) then filled[lane] = ready end -- guard LH-ENQ-4
   return 'E' .. fence
 end
@@ -104,7 +106,7 @@ end
 local function settle()
   local ready = false
   for lane, first in pairs(filled) do
-    later_pair('ZADD LT', P .. 'lanes', first, lane)
+    add_pair(put_off('ZADD LT', P .. 'lanes'), first, lane)
     ready = ready or first <= now
   end
   filled = {}

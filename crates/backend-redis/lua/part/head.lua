@@ -18,6 +18,8 @@ local sub, format, match, find = string.sub, string.format, string.match, string
 local floor, min, max = math.floor, math.min, math.max
 
 local P = sub(KEYS[1], 1, -6)
+local BIRTHS, TASKS, LEASED, ALL = P .. 'birth', P .. 'task', P .. 'leased', P .. 'all'
+local ARGV = ARGV -- a local is read at a fraction of the cost
 local FORMAT = ARGV[2]
 local LAST = 253402300799999
 local NONE = '0000000000000000000'
@@ -25,7 +27,7 @@ local NONE = '0000000000000000000'
 -- A store whose memory is full refuses a script at its first write if that may grow, and lets
 -- through what begins with a removal, even of nothing: what ends tasks must pass.
 local function begin_with_removal()
-  call('ZREM', P .. 'leased', '')
+  call('ZREM', LEASED, '')
 end
 
 -- One reading decides the whole call: a script is one step (LH-TIME-2).
@@ -79,48 +81,58 @@ end
 -- Writes put off and made together: one command for many members costs the server far less.
 local pending, pending_order = {}, {}
 
+-- The list of what one command is going to be given; `also` has the commands of other keys that
+-- are given the same. It is one list for all of the call.
 local function put_off(name, key)
-  local at = name .. ' ' .. key
-  local list = pending[at]
+  local lists = pending[name]
+  if not lists then
+    lists = {}
+    pending[name] = lists
+  end
+  local list = lists[key]
   if not list then
     list = { name = name, key = key, n = 0 }
-    pending[at] = list
+    lists[key] = list
     pending_order[#pending_order + 1] = list
   end
   return list
 end
 
-local function later(name, key, member)
-  local list = put_off(name, key)
-  list.n = list.n + 1
-  list[list.n] = member
+local function add(list, member)
+  local n = list.n + 1
+  list[n], list.n = member, n
 end
 
-local function later_pair(name, key, first, second)
-  local list = put_off(name, key)
-  list[list.n + 1] = first
-  list[list.n + 2] = second
-  list.n = list.n + 2
+local function add_pair(list, first, second)
+  local n = list.n
+  list[n + 1], list[n + 2], list.n = first, second, n + 2
 end
 
 -- Lua hands a call at most some 7,900 values; the step is even, so that pairs stay together.
 local CHUNK = 4000
 
-local function flush()
-  for _, list in ipairs(pending_order) do
-    local name, first, second = match(list.name, '^(%u+) ?(%u*) ?(%u*)$')
-    for from = 1, list.n, CHUNK do
-      local to = min(from + CHUNK - 1, list.n)
-      if first == '' then
-        call(name, list.key, unpack(list, from, to))
-      elseif second == '' then
-        call(name, list.key, first, unpack(list, from, to))
-      else
-        call(name, list.key, first, second, unpack(list, from, to))
-      end
+local function send(list, command, key)
+  local name, first, second = match(command, '^(%u+) ?(%u*) ?(%u*)$')
+  for from = 1, list.n, CHUNK do
+    local to = min(from + CHUNK - 1, list.n)
+    if first == '' then
+      call(name, key, unpack(list, from, to))
+    elseif second == '' then
+      call(name, key, first, unpack(list, from, to))
+    else
+      call(name, key, first, second, unpack(list, from, to))
     end
   end
-  pending, pending_order = {}, {}
+end
+
+local function flush()
+  for _, list in ipairs(pending_order) do
+    if list.n > 0 then
+      send(list, list.name, list.key)
+      for key, command in pairs(list.also or {}) do send(list, command, key) end
+      list.n = 0
+    end
+  end
 end
 
 -- The values of many fields, in their order; false where there is none.

@@ -9,37 +9,41 @@ local function setting(name, otherwise)
   return tonumber(value or otherwise)
 end
 
--- Ids that leave in this call, by the end of their memory.
+-- Ids that leave in this call, how long they are remembered in ms, and the text of that end.
 local leaving = {}
+local memory, memory_ends
+local remembered_ids = put_off('HSET', P .. 'left')
 
--- Remembers how a task ended that leaves now (LH-ENQ-9).
-local function remember(id, how, memory)
+-- Remembers how a task ended that leaves now (LH-ENQ-9); `otherwise` is for how long where the
+-- queue does not say.
+local function remember(id, how, otherwise)
+  if not memory then
+    memory = setting('id_memory', otherwise)
+    memory_ends = digits(after(memory))
+  end
   if memory <= 0 then return end
-  local till = after(memory)
-  later_pair('HSET', P .. 'left', id, digits(till) .. how)
-  leaving[till] = leaving[till] or {}
-  table.insert(leaving[till], id)
+  add_pair(remembered_ids, id, memory_ends .. how)
+  leaving[#leaving + 1] = id
 end
 
 -- Removes every trace of a finished task that stands nowhere any more but in `all`
 -- (LH-PURGE-2); its id is remembered for a while, with how it ended (LH-ENQ-9).
-local function leave(t, id, memory)
-  later('HDEL', P .. 'birth', id) -- guard LH-PURGE-2
-  later('HDEL', P .. 'task', id) -- guard LH-PURGE-2
-  later('ZREM', P .. 'all', t.born .. id) -- guard LH-LAPSE-8
+local function leave(t, id, memory_otherwise)
+  add(put_off('HDEL', BIRTHS), id) -- guard LH-PURGE-2
+  add(put_off('HDEL', TASKS), id) -- guard LH-PURGE-2
+  add(put_off('ZREM', ALL), t.born .. id) -- guard LH-LAPSE-8
   if t.side ~= '' then
     call('HDEL', P .. 'note', id) -- guard LH-LAPSE-8
     call('HDEL', P .. 'result', id) -- guard LH-LAPSE-8
     call('DEL', P .. 'history:' .. id) -- guard LH-LAPSE-8
   end
-  remember(id, t.shown .. t.state .. t.by .. t.decision, memory)
+  remember(id, t.shown .. t.state .. t.by .. t.decision, memory_otherwise)
 end
 
 -- Notes until when the ids that left are remembered.
 local function note_leaving()
-  for till, ids in pairs(leaving) do
-    call('ZADD', P .. 'forget', till, table.concat(ids, '\t')) -- guard LH-LAPSE-8
-  end
+  if #leaving == 0 then return end
+  call('ZADD', P .. 'forget', after(memory), table.concat(leaving, '\t')) -- guard LH-LAPSE-8
   leaving = {}
 end
 

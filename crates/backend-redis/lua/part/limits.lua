@@ -102,11 +102,10 @@ local function back_to_lanes(kind, ranks)
   end
 end
 
-local function add_pair(lists, at, first, second)
-  local list = lists[at] or {}
+local function add_pair_at(lists, at, first, second)
+  local list = lists[at] or { n = 0 }
   lists[at] = list
-  list[#list + 1] = first
-  list[#list + 1] = second
+  add_pair(list, first, second)
 end
 
 -- Brings the best parked tasks of one key and kind back to their lanes. One of a newer format
@@ -125,10 +124,10 @@ local function bring_back(key, kind, most)
       if version > FORMAT then here = false end -- guard LH-CLAIM-11
       if here then
         local rank = floor(score / RANK)
-        add_pair(ranks, rank, score - rank * RANK, member)
+        add_pair_at(ranks, rank, score - rank * RANK, member)
         most = most - 1
       else
-        add_pair(newer, version, score, member)
+        add_pair_at(newer, version, score, member)
       end
     end
   end

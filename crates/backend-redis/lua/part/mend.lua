@@ -30,7 +30,7 @@ local function walk(name, key, id_of, step)
   local ids = {}
   for at, member in ipairs(members) do ids[at] = id_of(member) end
   local to = #members == STEP and members[STEP] or ''
-  for at, text in ipairs(many(P .. 'task', ids)) do
+  for at, text in ipairs(many(TASKS, ids)) do
     if step(members[at], ids[at], text) then
       to = members[at]
       break
@@ -45,7 +45,7 @@ local function itself(member) return member end
 
 -- Whether a lease or a held until explains a slot that has not ended.
 local function is_explained(fence, id, ends)
-  local text = call('HGET', P .. 'task', id)
+  local text = call('HGET', TASKS, id)
   local t = text and parse(text)
   if not t then return false end
   if t.run == fence then return true end -- guard LH-LIMIT-3
@@ -112,7 +112,7 @@ end
 
 local function stands_well(t, id)
   if t.state == 'w' then return stands_in_lane(t, id) end
-  if is_leased(t.state) then return has_score(P .. 'leased', id, tonumber(t.ends)) end
+  if is_leased(t.state) then return has_score(LEASED, id, tonumber(t.ends)) end
   return call('ZSCORE', done_of(t.state), t.born .. id)
     and (t.expires == '' or has_score(P .. 'expire', id, tonumber(t.expires)))
 end
@@ -134,12 +134,12 @@ end
 local birth_bytes_left = 4194304
 
 local function mend_member(member, id, text)
-  if not text then birth_bytes_left = birth_bytes_left - call('HSTRLEN', P .. 'birth', id) end
+  if not text then birth_bytes_left = birth_bytes_left - call('HSTRLEN', BIRTHS, id) end
   local t, broken = seen(id, text)
   if t and t.born .. id == member then
     mend_task(t, id)
   elseif not broken then
-    call('ZREM', P .. 'all', member)
+    call('ZREM', ALL, member)
     mended()
   end
   return birth_bytes_left <= 0
@@ -162,9 +162,9 @@ local function walk_unique()
   local found = call('HSCAN', P .. 'unique', from == '' and '0' or from, 'COUNT', STEP)
   for at = 1, #found[2], 2 do
     local key, id = found[2][at], found[2][at + 1]
-    local text = call('HGET', P .. 'task', id)
+    local text = call('HGET', TASKS, id)
     local t = text and parse(text)
-    local holds = call('HEXISTS', P .. 'birth', id) == 1
+    local holds = call('HEXISTS', BIRTHS, id) == 1
       and (not t or (t.unique == key and not is_finished(t.state)))
     if not holds then
       call('HDEL', P .. 'unique', key)
@@ -182,7 +182,7 @@ local function walk_times(key, from, most, id_of, is_right)
   local members = call('ZRANGE', key, from, from + most - 1)
   local ids = {}
   for at, member in ipairs(members) do ids[at] = id_of(member) end
-  for at, text in ipairs(many(P .. 'task', ids)) do
+  for at, text in ipairs(many(TASKS, ids)) do
     if is_right(members[at], ids[at], text) then
       from = from + 1
     else
@@ -200,7 +200,7 @@ end
 
 local function walk_leased()
   local from = walked('walk:leased')
-  local looked, to = walk_times(P .. 'leased', tonumber(from) or 0, STEP, itself, is_lease)
+  local looked, to = walk_times(LEASED, tonumber(from) or 0, STEP, itself, is_lease)
   remember_walk('walk:leased', from, looked == STEP and format('%d', to) or '')
 end
 
@@ -208,7 +208,7 @@ local function id_in_lane(member) return match(sub(member, 23), '^[^\t]+') or ''
 
 local function is_waiting(member, id, text)
   if text then return sub(text, 39, 39) == 'w' and sub(text, 56, 74) == sub(member, 1, 19) end
-  return call('ZSCORE', P .. 'all', sub(member, 1, 19) .. id)
+  return call('ZSCORE', ALL, sub(member, 1, 19) .. id)
 end
 
 -- Lane by lane in the order of their names; each lane counts as one more member.
@@ -232,7 +232,7 @@ end
 
 local function mend()
   walk('walk:slots', P .. 'slotted', itself, mend_slots)
-  walk('walk:tasks', P .. 'all', id_in_order, mend_member)
+  walk('walk:tasks', ALL, id_in_order, mend_member)
   for _, name in ipairs({ 'succeeded', 'dead', 'cancelled' }) do
     walk('walk:' .. name, P .. 'done:' .. name, id_in_order, mend_done(P .. 'done:' .. name))
   end

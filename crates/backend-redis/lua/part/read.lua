@@ -2,9 +2,9 @@
 -- note, the note, whether there is a result, the result, then its history, a line a record.
 
 local function read_task(id, text, birth)
-  birth = birth or call('HGET', P .. 'birth', id)
+  birth = birth or call('HGET', BIRTHS, id)
   if not birth then return nil end
-  text = text or call('HGET', P .. 'task', id)
+  text = text or call('HGET', TASKS, id)
   if not text then return { id, birth, '', '0', '', '0', '' } end
   if sub(text, 40, 40) < '4' or find('89ab', sub(text, 40, 40), 1, true) then
     return { id, birth, text, '0', '', '0', '' }

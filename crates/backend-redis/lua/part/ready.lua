@@ -28,8 +28,8 @@ end
 
 -- The tasks of a lane that are ready, some at a time.
 local function open_lane(lane, page)
-  return { name = lane, rank = tonumber(sub(lane, 1, 1)), kind = sub(lane, 3), key = P .. 'wait:' .. lane,
-           page = page, offset = 0, at = 1, found = {}, over = false, gone = {} }
+  return { name = lane, rank = tonumber(sub(lane, 1, 1)), kind = sub(lane, 3), key = P .. 'wait:' .. lane, tails = {},
+           page = page, offset = 0, at = 1, found = {}, over = false, taken = 0 }
 end
 
 local function head_of(lane)
@@ -41,47 +41,64 @@ local function head_of(lane)
     lane.at = 1
     lane.over = #lane.found < lane.page * 2
   end
-  local member = lane.found[lane.at]
-  if member then return member, tonumber(lane.found[lane.at + 1]) end
+  local member, ready = lane.found[lane.at], lane.found[lane.at + 1]
+  if member then return member, tonumber(ready), ready end
 end
 
 -- The lane whose first task is served next: by ready time, then by the order of enqueue.
 local function next_lane(lanes)
-  local best, best_member, best_ready
+  if #lanes == 1 then return lanes[1], head_of(lanes[1]) end
+  local best, best_member, best_ready, best_text
   for _, lane in ipairs(lanes) do
-    local member, ready = head_of(lane)
+    local member, ready, text = head_of(lane)
     if member and (not best or ready < best_ready or (ready == best_ready and member < best_member)) then
-      best, best_member, best_ready = lane, member, ready
+      best, best_member, best_ready, best_text = lane, member, ready, text
     end
   end
-  return best, best_member, best_ready
+  return best, best_member, best_ready, best_text
+end
+
+-- What three letters of a member say: format, size and mark.
+local looks_of = {}
+
+local function look_of(member)
+  local text = sub(member, 20, 22)
+  local look = looks_of[text]
+  if not look then
+    local version, size, mark = sub(text, 1, 1), sub(text, 2, 2), sub(text, 3, 3)
+    look = { version = version, size = size, mark = mark, is_limited = mark == '1' or mark == '3' }
+    looks_of[text] = look
+  end
+  return look
 end
 
 -- What a claim does with one ready task. False ends the search.
-local function judge(lane, member, ready)
-  local version = sub(member, 20, 20)
-  if version > FORMAT then return block_newer(version, lane, ready, member) end -- guard LH-CLAIM-11
-  local id, limit = sub(member, 23), nil
-  local tab = find(member, '\t', 23, true)
-  if tab then
+local function judge(lane, member, ready, text)
+  local look = look_of(member)
+  if look.version > FORMAT then return block_newer(look.version, lane, ready, member) end -- guard LH-CLAIM-11
+  local id, limit
+  if not look.is_limited then
+    id = sub(member, 23)
+  else
+    local tab = find(member, '\t', 23, true)
     id, limit = sub(member, 23, tab - 1), sub(member, tab + 1)
     if room_of(limit) <= 0 then return block(limit, lane.kind, lane.rank, ready, member) end -- guard LH-LIMIT-1
   end
-  if not fits(sub(member, 21, 21)) then return false end
+  if not fits(look.size) then return false end
   if limit then rooms[limit] = room_of(limit) - 1 end -- guard LH-LIMIT-1
-  chosen[#chosen + 1] = { id = id, member = member, ready = ready, lane = lane, limit = limit }
+  choose({ id = id, member = member, look = look, ready = text, lane = lane, limit = limit })
   return true
 end
 
 -- Whether the lanes have been seen to their end.
 local function search(lanes)
-  while #chosen < most do
-    local lane, member, ready = next_lane(lanes)
-    if not lane then return true end
+  while n_chosen < most do
+    local lane, member, ready, text = next_lane(lanes)
+    if not member then return true end
     if looks == LOOKS_MAX then return false end
     looks = looks + 1
-    if not judge(lane, member, ready) then return false end
-    lane.gone[#lane.gone + 1] = member
+    if not judge(lane, member, ready, text) then return false end
+    lane.taken = lane.taken + 1
     lane.at = lane.at + 2
   end
   return false
@@ -102,11 +119,8 @@ end
 
 -- After the tasks have left it: a lane that has nothing ready says when it will have.
 local function mend_lane(lane)
-  if #lane.gone > 0 then
-    for from = 1, #lane.gone, CHUNK do
-      call('ZREM', lane.key, unpack(lane.gone, from, min(from + CHUNK - 1, #lane.gone)))
-    end
-  end
+  -- What was taken are the first of the lane, as they are looked at in its order.
+  if lane.taken > 0 then call('ZREMRANGEBYRANK', lane.key, 0, lane.taken - 1) end
   if not lane.over then return end
   local first = call('ZRANGE', lane.key, 0, 0, 'WITHSCORES')
   if first[2] then call('ZADD', P .. 'lanes', first[2], lane.name) end
@@ -130,7 +144,7 @@ local function find_ready()
   for rank = 0, 9 do
     local names, lanes = ranks[rank] or {}, {}
     for at, name in ipairs(names) do
-      lanes[at] = open_lane(name, floor((most - #chosen) / #names) + 8)
+      lanes[at] = open_lane(name, floor((most - n_chosen) / #names) + 8)
       looked[#looked + 1] = lanes[at]
     end
     if #lanes > 0 and not search(lanes) then

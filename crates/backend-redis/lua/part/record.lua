@@ -87,7 +87,7 @@ local function seen(id, text)
     local t = parse(text)
     return t, not t
   end
-  local birth = call('HGET', P .. 'birth', id)
+  local birth = call('HGET', BIRTHS, id)
   if not birth then return nil, false end
   return newborn(birth)
 end
@@ -140,7 +140,7 @@ local function place(t, id)
   if t.state == 'w' then
     wait_in(t.rank, t.kind, ready_of(t), member_of(t, id))
   elseif is_leased(t.state) then
-    call('ZADD', P .. 'leased', tonumber(t.ends), id)
+    call('ZADD', LEASED, tonumber(t.ends), id)
   else
     call('ZADD', done_of(t.state), 0, t.born .. id) -- guard LH-READ-2
     if t.expires ~= '' then call('ZADD', P .. 'expire', tonumber(t.expires), id) end -- guard LH-PURGE-1
@@ -159,7 +159,7 @@ local function unplace(t, id)
       call('ZREM', P .. 'lanes', lane) -- guard LH-LAPSE-8
     end
   elseif is_leased(t.state) then
-    call('ZREM', P .. 'leased', id) -- guard LH-LAPSE-8
+    call('ZREM', LEASED, id) -- guard LH-LAPSE-8
   else
     call('ZREM', done_of(t.state), t.born .. id) -- guard LH-READ-2
     call('ZREM', P .. 'expire', id) -- guard LH-PURGE-1

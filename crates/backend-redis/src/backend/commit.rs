@@ -10,7 +10,9 @@ use redis::Value;
 
 use super::RedisBackend;
 use super::enqueue::{add, text, unset, verdict as entered};
-use crate::codec::{due, fence, keep, letter, letters, rank, role_letter, state, unreadable, when};
+use crate::codec::{
+    due, fence, fence_from, keep, letter, letters, rank, role_letter, state, unreadable, when,
+};
 use crate::error::{Fault, told};
 use crate::scripts::{Call, Script};
 use crate::split::{Part, Weight, join, split};
@@ -47,16 +49,13 @@ impl RedisBackend {
         let mut call = self.call(Script::Commit, &queue);
         call.number(self.capabilities.bounds.history_max.max(2));
         add_defaults(&mut call);
-        call.number(items.len());
-        let tasks: Vec<TaskRef> = items.iter().map(|one| one.item.guard.task.clone()).collect();
+        call.arg(encode_cause(&plain())).number(items.len());
+        let tasks: Vec<(TaskRef, u64)> = items.iter().map(drawn).collect();
         for Prepared { item, terms } in items {
             add_item(&mut call, item, &terms);
         }
         let verdicts = match call.run(&self.link).await {
-            Ok(replies) => {
-                let items = tasks.iter().zip(replies.iter().skip(1));
-                Ok(items.map(|(task, reply)| verdict(task, reply)).collect())
-            }
+            Ok(replies) => verdicts(&tasks, &replies),
             Err(fault) => Err(fault),
         };
         (places, verdicts)
@@ -96,6 +95,11 @@ struct Prepared {
     terms: String,
 }
 
+/// The task, and how many fences the script draws for its item.
+fn drawn(Prepared { item, .. }: &Prepared) -> (TaskRef, u64) {
+    (item.guard.task.clone(), 1 + item.change.follow_ups.len() as u64)
+}
+
 fn weight(change: &Change) -> Weight {
     let payloads = change.follow_ups.iter().map(|new| &new.payload);
     let edited = change.edit.as_ref().and_then(|edit| edit.payload.as_ref());
@@ -120,18 +124,16 @@ fn add_defaults(call: &mut Call) {
 
 fn add_item(call: &mut Call, item: CommitItem, terms: &str) {
     let CommitItem { guard, decision, change, .. } = item;
-    let form = if is_plain(&change) { "p" } else { "g" };
+    let form = if change == plain() { "p" } else { "g" };
     call.arg(form).arg(&guard.task.id).arg(fence(guard.fence)).number(decision);
-    if form == "p" {
-        call.arg(encode_cause(&change));
-    } else {
+    if form == "g" {
         add_change(call, change, terms);
     }
 }
 
-/// Whether a change is a worker's success and nothing more, by far the most frequent one.
-fn is_plain(change: &Change) -> bool {
-    *change == Change::new(Role::Worker, To::Succeeded, Event::Succeeded)
+/// A worker's success and nothing more, by far the most frequent change.
+fn plain() -> Change {
+    Change::new(Role::Worker, To::Succeeded, Event::Succeeded)
 }
 
 fn add_change(call: &mut Call, change: Change, terms: &str) {
@@ -177,11 +179,22 @@ fn optional(bytes: Option<&Payload>) -> Vec<u8> {
     bytes.map(|bytes| [b"+", bytes.as_bytes()].concat()).unwrap_or_default()
 }
 
-fn verdict(task: &TaskRef, reply: &Value) -> Result<CommitVerdict, Error> {
-    judge(task, reply).map_err(|fault| told("commit", fault).with_task(task))
+/// What the script answers of each task; it has drawn so many fences for each, in their order.
+fn verdicts(
+    tasks: &[(TaskRef, u64)],
+    replies: &[Value],
+) -> Result<Vec<Result<CommitVerdict, Error>>, Fault> {
+    let [_now, first, replies @ ..] = replies else { return Err(unreadable("a commit's reply")) };
+    let mut next = fence_from(text(first)?).ok_or_else(|| unreadable("a fence"))?.value();
+    let verdict = |((task, drawn), reply): (&(TaskRef, u64), &Value)| {
+        let new = Fence::new(next);
+        next += drawn;
+        judge(task, new, reply).map_err(|fault| told("commit", fault).with_task(task))
+    };
+    Ok(tasks.iter().zip(replies).map(verdict).collect())
 }
 
-fn judge(task: &TaskRef, reply: &Value) -> Result<CommitVerdict, Fault> {
+fn judge(task: &TaskRef, new: Fence, reply: &Value) -> Result<CommitVerdict, Fault> {
     let wrong = || unreadable("a commit's reply");
     let (head, follow_ups) = match reply {
         Value::Array(replies) => replies.split_first().ok_or_else(wrong)?,
@@ -189,12 +202,15 @@ fn judge(task: &TaskRef, reply: &Value) -> Result<CommitVerdict, Fault> {
     };
     let head = text(head)?;
     let (word, rest) = head.split_at_checked(1).ok_or_else(wrong)?;
-    let number = |text: &str| text.parse().map(Fence::new).map_err(|_| wrong());
     Ok(match word {
         "A" => {
-            let (marks, new_fence) = rest.split_at_checked(2).ok_or_else(wrong)?;
-            let mut applied = Applied::new(number(new_fence)?);
-            (applied.overdue, applied.late) = (&marks[..1] == "1", &marks[1..] == "1");
+            let mut applied = Applied::new(new);
+            (applied.overdue, applied.late) = match rest {
+                "00" => (false, false),
+                "10" => (true, false),
+                "01" => (false, true),
+                _ => return Err(wrong()),
+            };
             let entered = follow_ups.iter().map(|reply| entered(&task.queue, reply));
             applied.follow_ups = entered.collect::<Result<_, _>>()?;
             CommitVerdict::Applied(applied)
@@ -205,7 +221,7 @@ fn judge(task: &TaskRef, reply: &Value) -> Result<CommitVerdict, Fault> {
         "S" => {
             let state = rest.chars().next().and_then(state);
             let (_, fence) = rest.split_at_checked(1).ok_or_else(wrong)?;
-            CommitVerdict::Stale { fence: number(fence)?, state }
+            CommitVerdict::Stale { fence: fence_from(fence).ok_or_else(wrong)?, state }
         }
         "I" => {
             let state = rest.chars().next().and_then(state).ok_or_else(wrong)?;

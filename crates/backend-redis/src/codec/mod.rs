@@ -72,7 +72,7 @@ fn priority(rank: u8) -> Option<Priority> {
     Some(Priority::new(Priority::HIGHEST.level().checked_sub(rank)?))
 }
 
-fn fence_from(text: &str) -> Option<Fence> {
+pub(crate) fn fence_from(text: &str) -> Option<Fence> {
     text.parse().ok().map(Fence::new)
 }
 

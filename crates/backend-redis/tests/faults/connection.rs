@@ -96,7 +96,7 @@ async fn a_cut_among_the_replies_costs_nobody_elses() {
 #[tokio::test]
 async fn a_cut_among_the_requests_leaves_none_half_done() {
     let (_server, gate, store) = gated().await;
-    // A request has some 700 bytes: the server gets a part of one of them.
+    // A request has some 500 bytes: the server gets a part of one of them.
     let replies = enqueued_through(&gate, &store, Way::Requests, 20_123).await;
     let [answered, done, undone] = judge(&store, &replies).await;
     assert!(answered + done > 0 && undone > 0, "{answered} {done} {undone}");
@@ -110,7 +110,7 @@ async fn each_reader_gets_its_own_task_or_nothing() {
         assert_eq!(verdicts.len(), 3);
     }
     let (mut answered, mut lost) = (0, 0);
-    for bytes in [900, 9_000, 30_000] {
+    for bytes in [900, 9_000, 16_000] {
         gate.cut_after(Way::Replies, bytes);
         let fired = gate.fired(Way::Replies);
         let store = &store;

@@ -77,7 +77,7 @@ async fn large_payloads_cut_a_claim_and_a_page_short() {
     bounds.batch_bytes_max = 4_096;
     let world = World::new(&url().await, "q", bounds).await;
     // A record counts as the next power of two of its bytes.
-    for (id, size) in [("a", 1_500), ("b", 1_500), ("c", 500), ("d", 3_500), ("e", 0)] {
+    for (id, size) in [("a", 1_500), ("b", 1_500), ("c", 800), ("d", 3_900), ("e", 0)] {
         let new = NewTask::named(id, "kind", vec![7; size], Delivery::NotAfterLoss);
         world.enqueue([new]).await;
     }
