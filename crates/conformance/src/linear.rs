@@ -93,8 +93,10 @@ impl Search<'_> {
         nexts.sort_by_key(|&at| self.pieces[at].back.unwrap_or(u64::MAX));
         for at in nexts {
             let after = self.steps(model, &self.pieces[at].what);
-            // A step that changes nothing can be done as soon as it may: no order is lost.
-            let idle = self.pieces[at].back.is_some() && after.first() == Some(model);
+            // A step that changes nothing wherever it stands can be done as soon as it may: no
+            // order is lost. One that writes what is there already would write more elsewhere.
+            let piece = &self.pieces[at];
+            let idle = piece.changed_nothing() && after.first() == Some(model);
             for after in after {
                 if self.from(done | 1 << at, &after)? {
                     return Some(true);

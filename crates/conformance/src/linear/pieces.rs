@@ -56,6 +56,23 @@ impl Piece {
         !matches!(&self.what, What::Passed(..) | What::Step(Op::Get(_) | Op::Count, _))
     }
 
+    /// Whether its reply says that it changed nothing, in whatever state it was made.
+    pub fn changed_nothing(&self) -> bool {
+        match &self.what {
+            What::Passed(..) | What::Again { may_grant: false, .. } => true,
+            What::Step(_, Reply::Found(_) | Reply::Counted(_) | Reply::Refused(_)) => true,
+            What::Step(_, Reply::Committed(verdict)) => {
+                !matches!(verdict, CommitVerdict::Applied(_))
+            }
+            What::Step(_, Reply::Renewed(verdict)) => !matches!(verdict, RenewVerdict::Held { .. }),
+            What::Step(_, Reply::Enqueued(verdicts)) => {
+                let is_new = |one: &EnqueueVerdict| matches!(one, EnqueueVerdict::Enqueued { .. });
+                !verdicts.iter().any(is_new)
+            }
+            _ => false,
+        }
+    }
+
     /// Whether it went on at any time from `call` to `back`.
     pub fn overlaps(&self, call: u64, back: u64) -> bool {
         self.call < back && self.back.is_none_or(|end| end > call)

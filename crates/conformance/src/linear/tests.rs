@@ -171,6 +171,16 @@ fn of_two_decisions_on_one_fence_one_is_lost() {
 }
 
 #[test]
+fn a_write_of_what_is_there_already_may_still_come_later() {
+    let mut story = Story::new();
+    let pause = story.does(Op::Configure(Configure::new("q").pause()));
+    let resume = story.does(Op::Configure(Configure::new("q").resume()));
+    story.claims(Purpose::Run);
+    story.pieces[pause].back = story.pieces[resume].back.map(|back| back + 1);
+    story.is_sound();
+}
+
+#[test]
 fn a_task_is_granted_to_one_claim_at_a_time() {
     let mut story = Story::new();
     let (first, mut lease) = story.claims(Purpose::Run);
