@@ -1,10 +1,15 @@
 //! [`Raw`]: the servers, seen around the store.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use leasehold_conformance::HarnessError;
 use redis::aio::MultiplexedConnection;
-use redis::{Cmd, FromRedisValue, RedisResult, Value};
+use redis::{AsyncConnectionConfig, Cmd, FromRedisValue, RedisResult, Value};
+
+/// The client's own half a second is less than what a machine that builds at the same time may
+/// take, and no case is about this connection.
+const LIMIT: Duration = Duration::from_secs(30);
 
 /// A connection to the server, or to each master of the cluster.
 #[derive(Clone)]
@@ -89,7 +94,10 @@ impl Raw {
 
 async fn connect(node: &str) -> Result<MultiplexedConnection, HarnessError> {
     let client = redis::Client::open(format!("redis://{node}/"))?;
-    Ok(client.get_multiplexed_async_connection().await?)
+    let config = AsyncConnectionConfig::new()
+        .set_connection_timeout(Some(LIMIT))
+        .set_response_timeout(Some(LIMIT));
+    Ok(client.get_multiplexed_async_connection_with_config(&config).await?)
 }
 
 /// A node is told with more than its host and port.
