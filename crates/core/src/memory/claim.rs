@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::Source;
-use super::queue::{Entry, Queue};
+use super::queue::{Entry, Queue, place_of};
 use crate::{Claim, Claimed, Fence, Lease, LimitKey, Purpose, State, Status, Ticket, Timestamp};
 
 /// The newest claim of one claiming loop (LH-CLAIM-9).
@@ -94,27 +94,29 @@ impl Queue {
             let mut ready = (0..=9)
                 .flat_map(|rank| places.range((rank, Timestamp::MIN, 0)..=(rank, now, u64::MAX)));
             // An entry that its task does not bear out grants nothing; purge drops it.
-            let (place, id) =
-                ready.find(|(place, id)| self.waits_at(place, id) && self.wants(request, id))?;
+            let (place, id) = ready.find(|(place, id)| {
+                self.wants(request, id, |e| {
+                    e.task.state == State::Waiting && place_of(e) == **place
+                })
+            })?;
             Some((place, id, lane))
         });
         firsts.min().map(|(_, id, lane)| (id.clone(), lane.clone()))
     }
 
-    /// Whether the claim may take this task: of a kind asked for, and not of a newer version,
-    /// which is left as it is (LH-CLAIM-10, LH-CLAIM-11).
-    fn wants(&self, request: &Claim, id: &String) -> bool {
-        let of_kind = |entry: &Entry| match &request.kinds {
-            None => true,
-            Some(kinds) => kinds.contains(&entry.task.kind),
-        };
-        !self.newer.contains(id) && self.tasks.get(id).is_some_and(of_kind)
+    /// Whether the claim may take this task: where the index says, of a kind asked for, and not of
+    /// a newer version, which is left as it is (LH-LAPSE-8, LH-CLAIM-10, LH-CLAIM-11).
+    fn wants(&self, request: &Claim, id: &String, stands: impl Fn(&Entry) -> bool) -> bool {
+        let of_kind = |e: &Entry| request.kinds.as_ref().is_none_or(|k| k.contains(&e.task.kind));
+        let takes = |entry: &Entry| stands(entry) && of_kind(entry);
+        !self.newer.contains(id) && self.tasks.get(id).is_some_and(takes)
     }
 
     fn claim_lapsed(&mut self, request: &Claim, now: Timestamp, source: &mut Source) -> Claimed {
         let lapsed = self.leases.iter().take_while(|(until, _)| *until <= now);
-        let borne_out = lapsed.filter(|(until, id)| self.leased_until(*until, id));
-        let wanted = borne_out.filter(|(_, id)| self.wants(request, id));
+        let wanted = lapsed.filter(|(until, id)| {
+            self.wants(request, id, |entry| entry.task.until == Some(*until))
+        });
         let ids: Vec<_> = wanted.take(request.max).map(|(_, id)| id.clone()).collect();
         let leases: Vec<_> = ids.iter().map(|id| self.grant(id, request, now, source)).collect();
         let more = leases.len() == request.max;

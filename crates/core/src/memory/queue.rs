@@ -220,20 +220,8 @@ impl Queue {
             self.place(&id);
         }
         let lapses = self.leases.symmetric_difference(&leases).count();
-        let missing = places(&self.lanes).filter(|place| !stands(&lanes, place)).count();
-        let surplus = places(&lanes).filter(|place| !stands(&self.lanes, place)).count();
-        self.events.repaired += (lapses + missing + surplus) as u64;
-    }
-
-    /// Whether the task waits, and waits there.
-    pub fn waits_at(&self, place: &Place, id: &str) -> bool {
-        let waits = |entry: &Entry| entry.task.state == State::Waiting && place_of(entry) == *place;
-        self.tasks.get(id).is_some_and(waits)
-    }
-
-    /// Whether the task is leased, and until then.
-    pub fn leased_until(&self, until: Timestamp, id: &str) -> bool {
-        self.tasks.get(id).is_some_and(|entry| entry.task.until == Some(until))
+        let waits = places(&self.lanes).symmetric_difference(&places(&lanes)).count();
+        self.events.repaired += (lapses + waits) as u64;
     }
 
     pub fn list(&self, request: &List, after: u64, now: Timestamp) -> Page {
@@ -265,14 +253,10 @@ impl Queue {
 
 pub(crate) type Lanes = BTreeMap<Option<LimitKey>, BTreeMap<Place, String>>;
 
-fn places(lanes: &Lanes) -> impl Iterator<Item = (&Option<LimitKey>, &Place, &String)> {
-    lanes.iter().flat_map(|(key, lane)| lane.iter().map(move |(place, id)| (key, place, id)))
+fn places(lanes: &Lanes) -> BTreeSet<(&Option<LimitKey>, &Place, &String)> {
+    lanes.iter().flat_map(|(key, lane)| lane.iter().map(move |(at, id)| (key, at, id))).collect()
 }
 
-fn stands(lanes: &Lanes, (key, place, id): &(&Option<LimitKey>, &Place, &String)) -> bool {
-    lanes.get(*key).and_then(|lane| lane.get(*place)) == Some(*id)
-}
-
-fn place_of(entry: &Entry) -> Place {
+pub(crate) fn place_of(entry: &Entry) -> Place {
     (9 - entry.task.priority.level(), entry.task.ready_at(), entry.seq)
 }
