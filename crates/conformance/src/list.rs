@@ -329,6 +329,7 @@ macro_rules! __cases {
             purge {
                 unfinished_never [PURGE_1] CORE;
                 counted_and_bounded [PURGE_1] CORE;
+                ends_where_all_stay [PURGE_1] CORE;
                 leaves_the_remembered_id [PURGE_1, PURGE_2, ENQ_9] CORE;
                 own_retention_goes_first [PURGE_1] CORE;
                 each_ending_has_its_own [PURGE_1] CORE;
@@ -396,6 +397,7 @@ macro_rules! __cases {
                 replayed_makes_none [ENQ_8] FOLLOW_UPS;
                 stale_and_gone_make_none [ENQ_8] FOLLOW_UPS;
                 duplicate_does_not_undo [ENQ_8] FOLLOW_UPS;
+                one_order_explains_a_call [ENQ_8] FOLLOW_UPS UNIQUE;
                 own_id_is_invalid [ENQ_8] FOLLOW_UPS;
                 takes_the_parents_key [ENQ_8] FOLLOW_UPS UNIQUE;
                 slot_is_free_for_them [ENQ_8] FOLLOW_UPS LIMITS;

@@ -7,8 +7,8 @@ use leasehold_core::decide::{self, Intervention, Outcome, Retry};
 use leasehold_core::{
     Applied, BackendExt, Bounds, Budget, Change, Commit, CommitItem, CommitVerdict, Configure,
     Count, DeadReason, Due, DuplicateCause, EnqueueVerdict, ErrorKind, Event, Keep, Lease,
-    LimitKey, NewTask, Priority, Retention, RetryPolicy, Role, State, StoredTask, TaskRef, To,
-    When,
+    LimitKey, NewTask, Priority, Purpose, Retention, RetryPolicy, Role, State, StoredTask, TaskRef,
+    To, When,
 };
 
 use crate::actor::{Actor, applied, failure, success};
@@ -219,6 +219,61 @@ pub(crate) async fn duplicate_does_not_undo(cx: &mut Context) -> Result<(), Stop
     let leases = take(&worker, 9).await?;
     cx.check(ENQ_8, "what can be claimed", ids(&leases), ["new", "last"]);
     Ok(())
+}
+
+/// One item ends a task whose id and whose unique key the follow-ups of another item bear. No order
+/// is promised between the two, but there is one, and it explains all answers.
+pub(crate) async fn one_order_explains_a_call(cx: &mut Context) -> Result<(), Stop> {
+    let worker = cx.actor("worker").await?;
+    for (n, (memory_ms, is_first)) in
+        [(60_000, true), (60_000, false), (0, true), (0, false)].into_iter().enumerate()
+    {
+        let memory = Duration::from_millis(memory_ms);
+        worker.configure(Configure::new(Context::QUEUE).with_id_memory(memory)).await?;
+        let (ends, new) = (format!("ends{n}"), format!("new{n}"));
+        worker.enqueue(Actor::task(&ends).with_unique("key")).await?;
+        let ending = worker.run_one().await?;
+        worker.enqueue(Actor::task(&format!("brings{n}"))).await?;
+        let run = worker.run_one().await?;
+        let follow = vec![Actor::task(&new).with_unique("key"), Actor::task(&ends)];
+        let (end, bring) =
+            (bringing(&ending, success(), vec![]), bringing(&run, success(), follow));
+        let items = if is_first { vec![end, bring] } else { vec![bring, end] };
+        let what = format!("its place is first: {is_first}, memory: {memory:?}");
+        let mut replies = worker.backend().commit(Commit::new(items)).await?;
+        if !is_first {
+            replies.reverse();
+        }
+        let brought = replies.pop().ok_or_else(|| Stop::because("no answer"))?;
+        let brought = demand::answered(cx, ENQ_8, &what, brought)?;
+        let told = demand::applied(cx, ENQ_8, &what, brought)?.follow_ups;
+
+        let held = |cause, state| Some((cause, in_queue(&ends), state));
+        let got: Vec<_> = told.iter().map(obstacle).collect();
+        let left = if memory_ms == 0 { None } else { held(DuplicateCause::Id, None) };
+        let leased = Some(State::Leased(Purpose::Run));
+        let after = [None, left];
+        let before = [held(DuplicateCause::Key, leased), held(DuplicateCause::Id, leased)];
+        cx.check_that(ENQ_8, &what, got == after || got == before, &got);
+        let made = [&new, &ends].into_iter().zip(&got).filter(|(_, obstacle)| obstacle.is_none());
+        let made: Vec<_> = made.map(|(id, _)| id.clone()).collect();
+        let leases = take(&worker, 9).await?;
+        cx.check(ENQ_8, &format!("what can be claimed, {what}"), ids(&leases), made);
+        for lease in &leases {
+            applied(worker.succeed(lease).await?)?;
+        }
+    }
+    Ok(())
+}
+
+/// What a follow-up met, if it was not made.
+fn obstacle(verdict: &EnqueueVerdict) -> Option<(DuplicateCause, TaskRef, Option<State>)> {
+    match verdict {
+        EnqueueVerdict::Enqueued { .. } => None,
+        EnqueueVerdict::Duplicate { cause, holder, state } => {
+            Some((*cause, holder.clone(), *state))
+        }
+    }
 }
 
 /// The parent's own id is Invalid, in whatever place, and nothing of the item happens.

@@ -136,6 +136,35 @@ pub(crate) async fn counted_and_bounded(cx: &mut Context) -> Result<(), Stop> {
     Ok(())
 }
 
+/// Who purges as long as there is more comes to an end where finished tasks stay, however many, and
+/// each of them leaves in its time.
+pub(crate) async fn ends_where_all_stay(cx: &mut Context) -> Result<(), Stop> {
+    let worker = cx.actor("worker").await?;
+    for n in 0..5 {
+        let new = Actor::task(&format!("t{n}")).with_retention(all(hours(1)));
+        run_to_end(&worker, new, success()).await?;
+    }
+    for (what, leave) in [("before their time", 0), ("in their time", 5)] {
+        let (mut left, mut ended) = (0, false);
+        for _ in 0..20 {
+            let purged = worker.backend().purge(Purge::new(Context::QUEUE, 2)).await?;
+            left += purged.tasks;
+            ended = !purged.more;
+            if ended {
+                break;
+            }
+        }
+        cx.check(
+            PURGE_1,
+            &format!("ended, and tasks removed, {what}"),
+            (ended, left),
+            (true, leave),
+        );
+        cx.shift(HOUR_MS).await?;
+    }
+    Ok(())
+}
+
 /// The id is remembered from the purge on, with the last decision; then all is forgotten but
 /// the fence source.
 pub(crate) async fn leaves_the_remembered_id(cx: &mut Context) -> Result<(), Stop> {

@@ -237,7 +237,12 @@ impl Backend for Evil {
     async fn purge(&self, request: Purge) -> Result<Purged, Error> {
         self.sin.admit("purge", admit(&self.capabilities, &request))?;
         let tasks = expect!(self.step(&request.queue, Op::Purge(request.max)).await?, Purged)?;
-        Ok(Purged::new(tasks, tasks == request.max))
+        let mut purged = Purged::new(tasks, tasks == request.max);
+        let (store, _) = self.locked();
+        if let Some(model) = store.queues.get(&self.sin.queue(&request.queue)) {
+            self.sin.purged(model, request.max, &mut purged);
+        }
+        Ok(purged)
     }
 
     async fn wait(&self, _queue: &str, _max: Duration) -> Wake {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use leasehold_conformance::model::{Contract, Model, Op, Reply, Rules};
-use leasehold_core::{Capabilities, Error, List, Page, QueueInfo, Timestamp};
+use leasehold_core::{Capabilities, Error, List, Page, Purged, QueueInfo, Timestamp};
 
 /// One fault. Each part left out is as the contract wants it.
 ///
@@ -52,6 +52,9 @@ pub trait Sin: Send + Sync {
 
     /// The answer to a list.
     fn listed(&self, _model: &Model, _request: &List, _now: Timestamp, _page: &mut Page) {}
+
+    /// The answer to a purge of at most `max`.
+    fn purged(&self, _model: &Model, _max: usize, _purged: &mut Purged) {}
 
     /// All that is left to list of the queues.
     fn queues(&self, _queues: &mut Vec<QueueInfo>) {}

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use leasehold_conformance::model::{Model, Op, Reply, predict};
 use leasehold_core::clause;
-use leasehold_core::{CommitVerdict, EnqueueVerdict, ErrorKind, To};
+use leasehold_core::{CommitVerdict, EnqueueVerdict, Error, ErrorKind, Purpose, State, To};
 
 use crate::charge::Charge;
-use crate::sin::{Sin, after, before};
+use crate::sin::{Answer, Sin, after, before};
 
 pub const ALL: &[Charge] = &[
     Charge {
@@ -119,6 +119,14 @@ pub const ALL: &[Charge] = &[
         ..Charge::NONE
     },
     Charge {
+        name: "a call's items see each other half done",
+        what: "a follow-up meets a task as leased that another item of its call has ended",
+        met: "writes that a script puts off",
+        sin: || Arc::new(HalfDone),
+        killed_by: &[("follow/one_order_explains_a_call", clause::ENQ_8)],
+        ..Charge::NONE
+    },
+    Charge {
         name: "follow-ups are not told",
         what: "a commit does not say what became of its follow-ups",
         sin: || {
@@ -137,6 +145,23 @@ pub const ALL: &[Charge] = &[
 fn make(next: &mut Model, op: &Op) {
     if let Op::Commit(item) = op {
         (*next, _) = predict(next, &Op::Enqueue(item.change.follow_ups.clone()));
+    }
+}
+
+struct HalfDone;
+
+impl Sin for HalfDone {
+    fn batch(&self, mut answers: Vec<Answer>) -> Result<Vec<Answer>, Error> {
+        let is_batch = answers.len() > 1;
+        for answer in answers.iter_mut().filter(|_| is_batch) {
+            let Ok(Reply::Committed(CommitVerdict::Applied(told))) = answer else { continue };
+            for verdict in &mut told.follow_ups {
+                if let EnqueueVerdict::Duplicate { state: state @ None, .. } = verdict {
+                    *state = Some(State::Leased(Purpose::Run));
+                }
+            }
+        }
+        Ok(answers)
     }
 }
 

@@ -1,13 +1,14 @@
 //! What a purge removes, and what it leaves.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use leasehold_conformance::model::{Model, Op, Reply};
-use leasehold_core::State;
 use leasehold_core::clause;
+use leasehold_core::{Purged, State};
 
 use crate::charge::Charge;
-use crate::sin::{after, before};
+use crate::sin::{Sin, after, before};
 
 pub const ALL: &[Charge] = &[
     Charge {
@@ -48,6 +49,15 @@ pub const ALL: &[Charge] = &[
         },
         killed_by: &[("purge/counted_and_bounded", clause::PURGE_1)],
         also: "fence enq held dead purge uniq",
+        ..Charge::NONE
+    },
+    Charge {
+        name: "purge sees no end",
+        what: "a purge that removes nothing tells of more as long as finished tasks stay",
+        met: "a look at the index without the time",
+        sin: || Arc::new(Endless),
+        killed_by: &[("purge/ends_where_all_stay", clause::PURGE_1)],
+        also: "purge",
         ..Charge::NONE
     },
     Charge {
@@ -156,5 +166,14 @@ fn from_the_enqueue(before: &Model, next: &mut Model, op: &Op, _: &mut Reply) {
         && let Some(expires) = kept.expires
     {
         kept.expires = Some(kept.task.enqueued_at.after(expires.since(now)));
+    }
+}
+
+struct Endless;
+
+impl Sin for Endless {
+    fn purged(&self, model: &Model, max: usize, purged: &mut Purged) {
+        let stay = model.tasks.values().filter(|kept| kept.task.state.is_finished());
+        purged.more |= purged.tasks == 0 && stay.count() > max;
     }
 }
