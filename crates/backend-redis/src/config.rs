@@ -1,10 +1,12 @@
 //! [`RedisConfig`]: where the servers are and how they are used.
 
 use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
 use leasehold_core::{Bounds, Clock, Error};
 
+use crate::scripts::Scripts;
 use crate::url;
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
@@ -23,6 +25,7 @@ pub struct RedisConfig {
     pub(crate) bounds: Bounds,
     pub(crate) eviction: Option<String>,
     pub(crate) clock: Clock,
+    pub(crate) scripts: Arc<Scripts>,
 }
 
 /// Who answers commands.
@@ -106,6 +109,7 @@ impl RedisConfig {
             bounds: Bounds::default(),
             eviction: None,
             clock: Clock::default(),
+            scripts: Scripts::written(),
         }
     }
 
@@ -164,6 +168,14 @@ impl RedisConfig {
     #[must_use]
     pub fn with_clock(mut self, clock: impl Into<Clock>) -> Self {
         self.clock = clock.into();
+        self
+    }
+
+    /// The same servers by edited scripts, for tests.
+    #[cfg(feature = "test-hooks")]
+    #[must_use]
+    pub fn with_edited(mut self, edited: crate::Edited) -> Self {
+        self.scripts = edited.0;
         self
     }
 }

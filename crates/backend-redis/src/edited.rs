@@ -1,45 +1,29 @@
-//! [`Edited`]: one script file with another text, so that a test can take its guards away.
+//! [`Edited`]: the scripts with another text of one file, so that a test can take a guard away.
 
-use std::sync::{PoisonError, RwLock};
+use std::fmt;
+use std::sync::Arc;
 
-/// The file that is edited now, by its name and with its text.
-static EDITED: RwLock<Option<(&'static str, &'static str)>> = RwLock::new(None);
+use crate::scripts::Scripts;
 
-/// As long as it lives, every store of this process runs one script file in an edited text. For
-/// tests only, and only for one that has its process to itself.
-#[derive(Debug)]
-#[must_use = "the script is as it was written once this is dropped"]
-pub struct Edited(());
+/// The scripts with another text of one file, for tests only; given to a store by
+/// [`RedisConfig::with_edited`](crate::RedisConfig::with_edited). Clones share the texts.
+#[derive(Clone)]
+pub struct Edited(pub(crate) Arc<Scripts>);
 
 impl Edited {
-    /// Puts `text` in the place of the file `name`, a path below `lua` without its ending. The
-    /// text stays in memory until the process ends.
+    /// The scripts with `text` in the place of the file `name`, a path below `lua` without its
+    /// ending.
     ///
     /// # Panics
-    /// When another file is edited: two faults at once would hide each other.
-    pub fn begin(name: &str, text: &str) -> Self {
-        let mut edited = EDITED.write().unwrap_or_else(PoisonError::into_inner);
-        assert!(edited.is_none(), "one file is edited at a time");
-        *edited = Some((name.to_owned().leak(), text.to_owned().leak()));
-        Self(())
+    /// When there is no such file: nothing would be edited.
+    #[must_use]
+    pub fn new(name: &str, text: &str) -> Self {
+        Self(Arc::new(Scripts::edited(name, text)))
     }
 }
 
-impl Drop for Edited {
-    fn drop(&mut self) {
-        *EDITED.write().unwrap_or_else(PoisonError::into_inner) = None;
-    }
-}
-
-/// Whether a file is edited now.
-pub(crate) fn is_any() -> bool {
-    EDITED.read().unwrap_or_else(PoisonError::into_inner).is_some()
-}
-
-/// The text that the file `name` has now.
-pub(crate) fn text(name: &str, written: &'static str) -> &'static str {
-    match *EDITED.read().unwrap_or_else(PoisonError::into_inner) {
-        Some((edited, text)) if edited == name => text,
-        _ => written,
+impl fmt::Debug for Edited {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Edited").finish_non_exhaustive()
     }
 }

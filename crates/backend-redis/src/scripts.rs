@@ -1,6 +1,6 @@
-//! [`Script`]: one verb's text, and [`Call`]: one run of it.
+//! [`Script`]: one verb, [`Scripts`]: the texts of all, and [`Call`]: one run of one.
 
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
 use redis::{Cmd, Value};
 
@@ -36,6 +36,9 @@ struct Text {
     text: String,
     hash: String,
 }
+
+/// The texts of all scripts, in the order of [`Script::ALL`].
+pub(crate) struct Scripts(Vec<Text>);
 
 impl Script {
     const ALL: [Script; 9] = [
@@ -87,22 +90,36 @@ impl Script {
             ),
         }
     }
+}
 
-    fn with_text(self, use_it: impl FnOnce(&Text)) {
-        static TEXTS: LazyLock<Vec<Text>> = LazyLock::new(|| {
-            Script::ALL.iter().map(|script| Text::of(script.files(), |_, text| text)).collect()
-        });
-        #[cfg(feature = "test-hooks")]
-        if crate::edited::is_any() {
-            use_it(&Text::of(self.files(), crate::edited::text));
-            return;
-        }
-        use_it(&TEXTS[self as usize]);
+impl Scripts {
+    /// As they are written.
+    pub fn written() -> Arc<Self> {
+        static WRITTEN: LazyLock<Arc<Scripts>> =
+            LazyLock::new(|| Arc::new(Scripts::of(|_, written| written)));
+        WRITTEN.clone()
+    }
+
+    /// With another text of one file, which must be there.
+    #[cfg(feature = "test-hooks")]
+    pub fn edited(file: &str, text: &str) -> Self {
+        let mut files = Script::ALL.iter().flat_map(|script| script.files());
+        assert!(files.any(|(name, _)| *name == file), "there is no file {file}");
+        Self::of(|name, written| if name == file { text } else { written })
+    }
+
+    fn of<'a>(text: impl Fn(&'static str, &'static str) -> &'a str) -> Self {
+        let of = |script: &Script| Text::of(script.files(), &text);
+        Self(Script::ALL.iter().map(of).collect())
+    }
+
+    fn text(&self, script: Script) -> &Text {
+        &self.0[script as usize]
     }
 }
 
 impl Text {
-    fn of(files: Files, text: impl Fn(&'static str, &'static str) -> &'static str) -> Self {
+    fn of<'a>(files: Files, text: impl Fn(&'static str, &'static str) -> &'a str) -> Self {
         let text: String = files.iter().map(|(name, written)| text(name, written)).collect();
         let hash = redis::Script::new(&text).get_hash().to_owned();
         Self { text, hash }
@@ -112,17 +129,18 @@ impl Text {
 /// One run of a script on one queue.
 pub(crate) struct Call {
     script: Script,
+    scripts: Arc<Scripts>,
     command: Cmd,
 }
 
 impl Call {
     /// A run on the queue with these keys, as in `lua/part/head.lua`; `clock` is what the script
     /// takes for the time, empty for the server's own.
-    pub fn new(script: Script, keys: [String; 2], clock: &str) -> Self {
+    pub fn new(scripts: &Arc<Scripts>, script: Script, keys: [String; 2], clock: &str) -> Self {
         let mut command = redis::cmd("EVALSHA");
-        script.with_text(|text| _ = command.arg(&text.hash));
+        command.arg(&scripts.text(script).hash);
         command.arg(keys.len()).arg(&keys).arg(clock).arg(FORMAT_LETTER.to_string());
-        Self { script, command }
+        Self { script, scripts: scripts.clone(), command }
     }
 
     /// Adds an argument.
@@ -151,7 +169,7 @@ impl Call {
 
     fn by_text(&self) -> Cmd {
         let mut command = redis::cmd("EVAL");
-        self.script.with_text(|text| _ = command.arg(&text.text));
+        command.arg(&self.scripts.text(self.script).text);
         for arg in self.command.args_iter().skip(2) {
             match arg {
                 redis::Arg::Simple(bytes) => command.arg(bytes),

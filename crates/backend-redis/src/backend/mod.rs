@@ -11,7 +11,7 @@ mod renew;
 
 use std::collections::BTreeSet;
 use std::fmt;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -27,7 +27,7 @@ use crate::config::RedisConfig;
 use crate::error::told;
 use crate::keys::Keys;
 use crate::link::Link;
-use crate::scripts::{Call, Script};
+use crate::scripts::{Call, Script, Scripts};
 
 /// A store on a Redis or Valkey server, behind Sentinel, or on a Cluster, which any number of
 /// handles and processes may share.
@@ -52,6 +52,7 @@ pub struct RedisBackend {
     link: Link,
     keys: Keys,
     clock: Clock,
+    scripts: Arc<Scripts>,
     capabilities: Capabilities,
     /// The queues whose names this handle has seen noted.
     noted: Mutex<BTreeSet<String>>,
@@ -76,6 +77,7 @@ impl RedisBackend {
             link,
             keys: Keys::new(config.namespace),
             clock: config.clock,
+            scripts: config.scripts,
             capabilities,
             noted: Mutex::default(),
         })
@@ -91,7 +93,8 @@ impl RedisBackend {
                 format!("{tick} {}", now.as_millis().max(0))
             }
         };
-        Call::new(script, [self.keys.queue(queue), self.keys.never(queue)], &clock)
+        let keys = [self.keys.queue(queue), self.keys.never(queue)];
+        Call::new(&self.scripts, script, keys, &clock)
     }
 
     fn has_noted(&self, queue: &str) -> bool {
