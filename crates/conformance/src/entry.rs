@@ -145,7 +145,11 @@ pub fn run_test(harness: &dyn Harness, id: &str) {
 }
 
 /// Runs the case on a runtime of its own.
-fn proved_apart(harness: &dyn Harness, case: &Case, plan: &Plan) -> Result<Outcome, String> {
+pub(crate) fn proved_apart(
+    harness: &dyn Harness,
+    case: &Case,
+    plan: &Plan,
+) -> Result<Outcome, String> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| format!("no runtime can be built: {error}"))?;
     Ok(runtime.block_on(prove(harness, case, plan)))

@@ -8,6 +8,7 @@ mod demand;
 mod entry;
 mod expect;
 mod gate;
+pub mod guards;
 mod hands;
 mod harness;
 mod history;

@@ -12,12 +12,17 @@ use leasehold_redis::{RedisBackend, RedisConfig};
 use super::raw::Raw;
 use super::residue::residue;
 
+/// A change to how each handle is opened.
+type Tune = Arc<dyn Fn(RedisConfig) -> RedisConfig + Send + Sync>;
+
 /// The store as the public suite runs it.
+#[derive(Clone)]
 pub struct Redis {
     url: String,
     version: String,
     command: &'static str,
     orders: Orders,
+    tune: Tune,
 }
 
 impl Redis {
@@ -31,7 +36,8 @@ impl Redis {
             }
         };
         let command = "cargo test -p leasehold-redis --all-features --test conformance";
-        Ok(Self { url, version, command, orders: Orders::Usual })
+        let tune: Tune = Arc::new(|config| config);
+        Ok(Self { url, version, command, orders: Orders::Usual, tune })
     }
 
     /// The same as another command runs it.
@@ -43,6 +49,15 @@ impl Redis {
     /// The same with so many orders of each race.
     pub fn with_orders(mut self, orders: Orders) -> Self {
         self.orders = orders;
+        self
+    }
+
+    /// The same with each handle opened by what `tune` makes of its configuration.
+    pub fn with_config(
+        mut self,
+        tune: impl Fn(RedisConfig) -> RedisConfig + Send + Sync + 'static,
+    ) -> Self {
+        self.tune = Arc::new(tune);
         self
     }
 }
@@ -62,7 +77,8 @@ impl Harness for Redis {
         let clock = case.needs.clock.of(&hand);
         let raw = Raw::open(&self.url).await?;
         let namespace = format!("t{}", ClaimerId::fresh());
-        Ok(Box::new(RedisWorld { url: self.url.clone(), namespace, hand, clock, raw }))
+        let (url, tune) = (self.url.clone(), self.tune.clone());
+        Ok(Box::new(RedisWorld { url, namespace, hand, clock, raw, tune }))
     }
 }
 
@@ -72,6 +88,7 @@ pub struct RedisWorld {
     pub hand: ManualClock,
     pub clock: Clock,
     pub raw: Raw,
+    tune: Tune,
 }
 
 impl RedisWorld {
@@ -115,7 +132,7 @@ impl World for RedisWorld {
             (other, _) => return Err(format!("there is no {other:?} link").into()),
         };
         let config = config.with_namespace(&*self.namespace)?.with_clock(self.clock.clone());
-        Ok(Arc::new(RedisBackend::connect(config).await?))
+        Ok(Arc::new(RedisBackend::connect((self.tune)(config)).await?))
     }
 
     fn address(&self) -> Option<SocketAddr> {
