@@ -162,7 +162,7 @@ end
 local function free_key(t, id)
   if t.unique == '' then return end
   if call('HGET', P .. 'unique', t.unique) ~= id then return end -- guard LH-UNIQ-3
-  call('HDEL', P .. 'unique', t.unique) -- guard LH-UNIQ-3
+  call('HDEL', P .. 'unique', t.unique) -- guard LH-LAPSE-8
   if t.held ~= '' then call('ZADD', P .. 'inherit', 'GT', tonumber(t.held), t.unique) end -- guard LH-UNIQ-3
 end
 
@@ -257,7 +257,7 @@ end
 local function follow(change, fence)
   if change.follow_ups == 0 then return nil end
   -- A follow-up must find the ids of those that left to be free, or remembered.
-  flush()
+  flush() -- guard LH-ENQ-8
   local replies = {}
   for n = 1, change.follow_ups do
     local new = new_task(change.first_follow_up + (n - 1) * ITEM)
@@ -277,7 +277,7 @@ local function leave_plainly(text, id, guard, decision)
   remember(id, guard .. 'sw' .. decision, ARGV[8])
 end
 
-local plain_heads = {} -- guard -> how the record begins
+local plain_heads = {} -- fence shown -> how the record begins
 
 local function is_plain(text, guard)
   if not text or queue_keeps('s') ~= 0 then return false end

@@ -162,6 +162,6 @@ local function unplace(t, id)
     call('ZREM', LEASED, id) -- guard LH-LAPSE-8
   else
     call('ZREM', done_of(t.state), t.born .. id) -- guard LH-READ-2
-    call('ZREM', P .. 'expire', id) -- guard LH-PURGE-1
+    call('ZREM', P .. 'expire', id) -- guard LH-LAPSE-8
   end
 end

@@ -205,12 +205,8 @@ fn judge(task: &TaskRef, new: Fence, reply: &Value) -> Result<CommitVerdict, Fau
     Ok(match word {
         "A" => {
             let mut applied = Applied::new(new);
-            (applied.overdue, applied.late) = match rest {
-                "00" => (false, false),
-                "10" => (true, false),
-                "01" => (false, true),
-                _ => return Err(wrong()),
-            };
+            let (overdue, late) = rest.split_at_checked(1).ok_or_else(wrong)?;
+            (applied.overdue, applied.late) = (overdue == "1", late == "1");
             let entered = follow_ups.iter().map(|reply| entered(&task.queue, reply));
             applied.follow_ups = entered.collect::<Result<_, _>>()?;
             CommitVerdict::Applied(applied)
